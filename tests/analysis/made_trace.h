@@ -45,7 +45,7 @@ class MadeTrace {
     return static_cast<int64_t>(l.op.size()) - 1;
   }
 
-  // Adds a buffer that lives during the step and is written by launch `first`.
+  // Adds a buffer that lives from launch `first`, which writes it, to launch `last`.
   void buffer(int64_t bytes, int64_t first, int64_t last, bool saved, const std::string& role = "activation",
               const std::string& name = "", const std::string& shape = "[1]") {
     const TraceLaunch maker = trace.launch(static_cast<size_t>(first));
@@ -91,7 +91,8 @@ class MadeTrace {
  private:
   void add(TraceBuffer buffer) {
     TraceBuffers& b = trace.buffers;
-    // Adding a text may move the others, so each index is looked up from a copy of the text.
+    // The members of `buffer` may point into trace.texts, whose elements move when a text is added, so they are copied
+    // first.
     const std::vector<std::string> words{std::string(buffer.name),  std::string(buffer.op),   std::string(buffer.scope),
                                          std::string(buffer.phase), std::string(buffer.role), std::string(buffer.dtype),
                                          std::string(buffer.shape)};
@@ -107,8 +108,8 @@ class MadeTrace {
   }
 };
 
-// Two equal layers, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 + 8 bytes of the
-// run, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
+// Two layers that save equal tensors, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 +
+// 8 resident bytes, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
 inline StepTrace two_layers() {
   MadeTrace made;
   made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
@@ -135,7 +136,7 @@ inline StepTrace two_layers() {
   return made.trace;
 }
 
-// A trace of two steps with six launches.
+// A trace of two steps of six launches each.
 class TraceTest : public testing::Test {
  protected:
   TraceTest() {

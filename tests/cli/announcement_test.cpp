@@ -19,7 +19,7 @@ using testing::Not;
 const test::Options kTiny{{"d-model", "32"}, {"num-layers", "2"}, {"num-heads", "2"}, {"vocab", "64"},
                           {"context", "32"}, {"batch", "2"},      {"threads", "1"},   {"mode", "compile"}};
 
-// Stores a cost of one second for every launch of the point.
+// Knowledge in which every launch of the step takes one second.
 MachineKnowledge slow_launches(const RunConfig& config) {
   MachineKnowledge known;
   for (const PlanStep& step : prepare(config, find_device(config), {}).plan.steps) {

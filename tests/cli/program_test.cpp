@@ -374,7 +374,7 @@ TEST(Args, GridExcludesOtherViews) {
         << more;
 }
 
-// A hint names only options and commands that exist, and only words that are not accepted.
+// A hint names only options and commands that exist, and answers only words that are not accepted.
 TEST(Args, HintsNameExistingOptionsAndCommands) {
   std::set<std::string> flags{"html", "largest", "view", "newest", "last", "run", "epochs"};
   for (const std::string_view flag : sweep_flags()) flags.emplace(flag);

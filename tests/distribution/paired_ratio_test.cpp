@@ -113,8 +113,8 @@ TEST(PairedRatio, SeparatesRealDifferencesFromNoise) {
   EXPECT_GE(found, 900);
 }
 
-// With a standard deviation of 1 %, detecting a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds, and one of 10 %
-// takes the minimum.
+// With a standard deviation of 1 %, detecting a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds. A difference of
+// 20 %, or rounds without noise, takes the minimum.
 TEST(PairedRatio, StatesTheRoundsNeededToDetectADifference) {
   std::vector<double> b;
   b.reserve(99);

@@ -26,7 +26,7 @@ std::string all_reasons(const Judgement& judgement) {
   return text;
 }
 
-// Twelve samples around 1 s that differ by 0.1 %.
+// Twelve samples within 0.1 % of 1 s.
 const std::vector<double> kCalm{1.000, 1.001, 0.999, 1.000, 1.001, 1.000, 0.999, 1.000, 1.001, 1.000, 1.000, 0.999};
 
 TEST(Verdict, EachLevelHasItsOwnMeaning) {

@@ -18,7 +18,7 @@ TINY = "--batch 2 --d-model 8 --context 12 --warmup 0 --steps 2".split()
 
 
 def held(batch, positions, width, mode, causal=True):
-    """Bytes of float32 tensors before forward, after forward and after backward, counted by hand."""
+    """Bytes held before forward, after forward and after backward of float32 attention, counted by hand."""
     rows = batch * positions
     tensor = 4 * rows * width
     resident = 3 * tensor + (positions * positions if causal and mode == "eager" else 0)  # q, k, v and the mask
@@ -89,7 +89,8 @@ class Attention(ProgramTest):
         measured = self.attention(*GRID).stdout
         shown = self.laptime("show", "--store", self.store, "--columns", "attention")
         self.assert_ok(shown)
-        self.assertEqual(shown.stdout, measured.partition("largest context that fits")[0])  # show prints no plans
+        # show does not print the largest contexts.
+        self.assertEqual(shown.stdout, measured.partition("largest context that fits")[0])
 
     def test_verbose_explains_the_smallest_point_that_does_not_fit(self):
         done = self.attention(*GRID, "--verbose")

@@ -251,7 +251,8 @@ class CompareFiles(CompareTest):
         self.assertIn("1 of 1 records are unstable", self.done.stderr)
 
     def test_samples_of_one_process_are_not_independent(self):
-        # Six processes on each side, whose levels differ by 12 %. Pooling all samples would wrongly show a difference.
+        # Six processes on each side, whose levels differ by up to 12 %. Pooling all samples would wrongly show a
+        # difference.
         record = self.measure("a.json")[0]
         levels = [1, 1.02, 1.1, 1.04, 0.98, 1.08]
         self.write("base.json", [self.process(record, level, samples=100) for level in levels])

@@ -1,4 +1,4 @@
-"""--device cuda --ranks: steps on the fake cards and the fake NCCL of tests/fake_cuda, and what is refused."""
+"""--device cuda --ranks: steps on the fake cards and the fake NCCL of tests/fake_cuda, and rejected options."""
 
 import json
 import os
@@ -53,17 +53,18 @@ class CudaRanks(ProgramTest):
             self.assertGreater(record["communication"]["seconds"], 0)
             self.assertEqual(record["memory"]["peak_bytes"], record["memory"]["predicted_peak_bytes"])
 
-    def test_losses_match_one_process_eager(self):
+    def test_eager_losses_match_one_process(self):
         self.expect_losses_of_one_process("2", "--dtype", "float32,bfloat16", "--mode", "eager")
 
-    def test_losses_match_one_process_compiled(self):
+    def test_compiled_losses_match_one_process(self):
         self.expect_losses_of_one_process("2,4", "--dtype", "float32,bfloat16", "--mode", "compile")
 
     def test_stream_timing_does_not_change_losses(self):
         words = [*STEPS, "--ranks", "2", "--shard", "none,gradients,parameters", "--bucket", "1KiB"]
         late = [record["loss"] for record in self.records(*words)]
         self.environment["LAPTIME_FAKE_CUDA_EAGER"] = "1"
-        early = [record["loss"] for record in self.records(*words)]  # fails itself if a loss has other bits
+        # The program itself fails if a loss differs from the stored one.
+        early = [record["loss"] for record in self.records(*words)]
         self.assertEqual(late, early)
 
     def test_profile_shows_communication(self):

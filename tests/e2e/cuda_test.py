@@ -54,7 +54,7 @@ class OnTheFakeCard(ProgramTest):
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\Apassed .*eager, cuda")
 
-    def test_gpu_check_resumes_where_it_stopped(self):
+    def test_gpu_check_reports_its_checks_and_resumes(self):
         check = [CHECK, BINARY, "--folder", self.folder / "check"]
         done = run(check, self.environment)
         self.assertEqual(done.returncode, 2)

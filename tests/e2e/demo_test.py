@@ -1,4 +1,4 @@
-"""laptime demo: the numbers of the source documents, computed by the engine."""
+"""laptime demo: the numbers of the source documents, computed by the engine, and narrow terminals."""
 
 import fcntl
 import json
@@ -49,7 +49,7 @@ class Demo(ProgramTest):
         self.assertIn("float16(0.01) is 0.0100021", self.conclusions)
         self.assertEqual(rows["float16 += float16"]["after_10000"], 32)
 
-    def test_autocast_keeps_parameters_and_lowers_products(self):
+    def test_autocast_keeps_float32_parameters_and_computes_products_in_16_bits(self):
         tables = self.tables("autocast")
         dtypes = {row["value"]: row for row in tables["dtypes"]}
         for lower in ("float16", "bfloat16"):

@@ -15,7 +15,7 @@ class History(ProgramTest):
         return self.laptime("history", *words, "--store", store or self.store)
 
     def change_records(self, change):
-        """Replaces each stored record with the result of `change`, called with its number and the record."""
+        """Calls `change(number, record)`, which modifies the record in place, for each stored record."""
         with closing(sqlite3.connect(self.store)) as store, store:
             rows = store.execute("SELECT id, json FROM records ORDER BY id").fetchall()
             for number, (key, text) in enumerate(rows):

@@ -76,7 +76,7 @@ class Kill(ProgramTest):
             printed.update(new)
             stored = names(self.stored(store))
             self.assertLessEqual(printed, set(stored), f"kill {kill}")
-            if printed == set(expected):  # finished before the kill: start again
+            if printed == set(expected):  # every point is finished: start again with a new store
                 store = self.folder / f"records{kill}.sqlite"
                 self.assert_ok(self.laptime("bench", *SWEEP[:-1], "1000", "--store", store))
                 printed = set()

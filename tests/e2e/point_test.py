@@ -1,4 +1,4 @@
-"""A point that crashes, is killed or times out affects only its own row."""
+"""A point that crashes, is killed or times out affects only its own row. Also progress, and explain, list and help."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class FailedPoints(ProgramTest):
         self.assertIsNotNone(records[1]["memory"]["predicted_peak_bytes"])
         self.assertEqual(code, 1, errors)
 
-    def test_distinguishes_kills_by_a_process_from_kills_by_the_kernel(self):
+    def test_row_states_that_another_process_killed_the_point(self):
         records, code, errors = self.sweep_with_victim(signal.SIGKILL)
         if "oom_kill" not in Path("/proc/vmstat").read_text():
             self.skipTest("this kernel does not count its kills")
@@ -51,7 +51,7 @@ class FailedPoints(ProgramTest):
 
 class Terminal(ProgramTest):
     def on_terminal(self, *words) -> str:
-        """The text that the program sends to a terminal with 80 columns."""
+        """The text that the program sends to a terminal that states no size."""
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.folder)

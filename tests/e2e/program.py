@@ -1,4 +1,4 @@
-"""Base classes of tests that run the built program. Each test has its own folder and home directory."""
+"""Base classes of tests that run the built program. Each test has its own folder, which is also its home directory."""
 
 import fcntl
 import json

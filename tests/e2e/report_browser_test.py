@@ -103,7 +103,7 @@ class ReportInBrowser(ReportTest):
             self.assertNotEqual(before[name], after.get(name), name)
         texts = self.chromium.run("[...document.querySelectorAll('h2 small')].map(one => one.textContent).filter(Boolean)")
         self.assertEqual(len(set(texts)), 1)
-        # A point can also be selected with a value of an axis, the keyboard, or the name of a bar.
+        # A point can also be selected with a value of an axis, the keyboard, or a bar.
         self.chromium.run("document.querySelector('#selector [aria-pressed=false][data-axis=mode]').click()")
         chosen = self.chromium.run("document.querySelector('#compare tr[aria-selected=true]').dataset.index")
         self.chromium.run("""document.querySelector('#compare tr[aria-selected=false]').dispatchEvent(

@@ -92,8 +92,9 @@ class Scale(ProgramTest):
         self.assertEqual(store.read_bytes(), before)
 
     def assert_linear(self, cost_of, small: int, large: int):
-        """Allows twice the time that linear growth would take. Quadratic growth would take four times as long, in every one of
-        the attempts; another program on the machine disturbs only some."""
+        """Allows twice the time that linear growth would take. Quadratic growth would take four
+        times the allowed time, in every one of the attempts; another program on the machine
+        disturbs only some."""
         seen = []
         for _ in range(5):
             start, few, many = cost_of(0), cost_of(small), cost_of(large)

@@ -1,4 +1,4 @@
-"""Unknown values of a record or a machine are left out, never printed as nan."""
+"""Unknown values of a record are left out, never printed as nan."""
 
 import json
 import re

@@ -288,7 +288,7 @@ TEST_F(ExecutorOnCpu, SkippedLaunchLeavesNan) {
   EXPECT_EQ(site->scope, "layers.0");
 }
 
-// A NaN in a weight is reported at the op that first reads it.
+// A NaN in a weight or an optimizer state is reported at the op that first reads it.
 TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
   RunConfig config;
   config.model = {.name = "custom",
@@ -445,8 +445,8 @@ TEST_F(ExecutorOnRoofline, RejectsOversizedPlanAndReleasesMemory) {
   EXPECT_EQ(backend_.peak_held_bytes(), small.predicted_peak_bytes());
 }
 
-// A product of bfloat16 operands may store its result in float32; the type of the operands decides.
-TEST(Roofline, ProductsRunAtThePeakOfTheirOperandType) {
+// Only products run at the peak for products that the backend is given.
+TEST(Roofline, OnlyProductsRunAtTheProductPeak) {
   const DataSheet fast{.name = "fast", .memory = 1 << 20, .bandwidth = 1e18, .float32 = 1e12, .bfloat16 = 4e12};
   const std::vector<const OpCard*> ops = all_ops();
   const auto seconds = [&](double product_peak, bool product) {

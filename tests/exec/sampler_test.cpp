@@ -75,8 +75,8 @@ TEST_F(SamplerOnRoofline, LongStepIsOneSample) {
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
 }
 
-// Only 1 ms of each step of 8 ms is reported. A sample is five steps, and the spread of the reported times decides when
-// to stop.
+// Only 1 or 1.2 ms of each step of 8 ms is reported. A sample is five steps, and the spread of the reported times
+// decides when to stop.
 TEST_F(SamplerOnRoofline, StopsByTheSpreadOfTheReportedTimes) {
   const auto step = step_of(8);
   int64_t taken = 0;

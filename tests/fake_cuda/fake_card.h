@@ -32,7 +32,7 @@ struct GraphObject {
   StreamObject* origin = nullptr;
   std::set<StreamObject*> joined;  // the other captured streams
   std::map<StreamObject*, size_t>
-      unjoined;  // captured stream whose last work the origin does not wait for -> `work` up to its last piece
+      unjoined;  // captured stream whose last piece the origin does not wait for -> pieces of `work` up to it
 };
 struct GraphExecObject {
   std::deque<FakeWork> work;
@@ -88,7 +88,7 @@ int& current_card();
 
 // Runs the first piece of work of a stream. Returns false if it is not done.
 bool advance(cuda::StreamObject& stream);
-// Runs the work of the other streams as far as possible.
+// Runs the work of all streams but `last` as far as possible.
 void run_streams_except(const cuda::StreamObject* last);
 // Run all work of the current card, or of a stream. They unlock the mutex while they wait for other ranks.
 void run_card(std::unique_lock<std::mutex>& lock);

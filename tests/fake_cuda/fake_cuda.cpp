@@ -72,7 +72,7 @@ int cards() {
   return count == nullptr ? 1 : std::min(std::atoi(count), FakeCard::kMostCards);
 }
 
-// A callback of fake_cupti.cpp for each piece of work.
+// A function of fake_cupti.cpp, called after each kernel, fill and copy within the card; null until it is set.
 using Watcher = void (*)(const ActivityRecord& ran);
 Watcher& watcher() {
   static Watcher the_watcher = nullptr;
@@ -277,8 +277,8 @@ Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes,
   });
   return kSuccess;
 }
-// The bytes are staged immediately and reach the card when the stream reaches this copy. There is no copy in the
-// default stream, because the kernels of a non-blocking stream would not wait for it.
+// The bytes are staged immediately and reach the card when the stream reaches this copy. Copies in the default stream
+// are not offered, because the kernels of a non-blocking stream would not wait for them.
 Status cuMemcpyHtoDAsync_v2(DeviceAddress to, const void* from, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;

@@ -252,7 +252,7 @@ Attributes attributes_of(int kind) {
   }
 }
 
-// Adds an operation. Returns false if it reads a tensor that no earlier operation has computed.
+// Adds an operation. Returns false if it is incomplete, or reads a virtual tensor that no earlier operation computes.
 bool add_step(DnnDescriptorHandle operation, Program& program, std::vector<int64_t>& computed) {
   const Attributes attributes = attributes_of(operation->kind);
   Step step{.kind = operation->kind};

@@ -1,7 +1,7 @@
 // Replaces libnccl, with the functions that laptime calls, for ranks on one machine whose cards are those of
 // fake_cuda.cpp. A rank writes what it contributes to a collective to a file, and reads those of the others. Sums add
 // the ranks in the order of a ring, as NCCL's do. LAPTIME_FAKE_NCCL_FAIL=STATUS@LAUNCH: the launch with this number,
-// counted from 1 in each process, never ends, and the communicator reports this status.
+// counted from 1 in each communicator, never ends, and the communicator reports this status.
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ void publish(const NcclCommObject& comm, const std::string& what, const std::str
   std::rename((name + ".new").c_str(), name.c_str());
 }
 
-// The bytes that each rank has published; none while one is missing.
+// The bytes that each rank has published; absent until all ranks have published.
 std::optional<std::vector<std::string>> published(const NcclCommObject& comm, const std::string& what) {
   std::vector<std::string> all;
   for (int rank = 0; rank < comm.ranks; ++rank) {
@@ -220,8 +220,7 @@ NcclStatus launch(OpenGroup& group) {
   return kNcclSuccess;
 }
 
-// Like NCCL, waits until the graphs that have launches of the communicator are destroyed. Streams of a card run
-// meanwhile.
+// Like NCCL, waits until the graphs that have launches of the communicator are destroyed. Streams run meanwhile.
 void wait_for_graphs(const NcclCommObject& comm) {
   while (comm.in_graphs.use_count() > 1) {
     usleep(200);

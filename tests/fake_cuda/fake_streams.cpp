@@ -69,7 +69,8 @@ void run_card(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Like advance(), in the order of the environment.
+// Like advance(), but with LAPTIME_FAKE_CUDA_EAGER it first runs all other streams. Returns true if nothing is left to
+// run.
 bool advance_all(cuda::StreamObject& stream) {
   if (std::getenv("LAPTIME_FAKE_CUDA_EAGER") != nullptr) run_streams_except(&stream);
   return stream.work.empty() || advance(stream);

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file. The input is the header, followed by enough data.
+// The JSON header of a safetensors file. The input is the header, for files with 0, 9 and 24 bytes of data.
 #include "data/safetensors_header.h"
 
 #include "fuzz/fuzz_target.h"

@@ -13,7 +13,7 @@
 namespace laptime::fuzz {
 namespace {
 
-// A temporary folder, removed when the process ends.
+// A temporary folder, which the destructor removes.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("laptime_fuzz_{}", getpid())) {

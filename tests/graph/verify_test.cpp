@@ -11,7 +11,7 @@ namespace {
 
 using test::floats;
 
-// w' = assign(w, 2 w); the output is w' + 1.
+// w' = assign(w, 2 w). Tests add the output.
 struct Updated {
   Builder build;
   ValueId w = build.source("w", floats({3}), Role::kParameter);

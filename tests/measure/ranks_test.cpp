@@ -196,7 +196,8 @@ TEST(Ranks, MatchOneProcessWithRecomputation) {
   expect_alike(config, {Shard::kNone, Shard::kParameters}, {2}, 1e-5, 1e-4);
 }
 
-// Bytes of float32 parameters, gradients and AdamW states according to ZeRO (Rajbhandari et al. 2020, section 5).
+// Bytes of float32 parameters and AdamW states that a rank holds, and bytes that it sends, according to ZeRO
+// (Rajbhandari et al. 2020, section 5).
 TEST(Ranks, HeldAndSentBytesMatchZeroSharding) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
   config.model.vocab_size = 96;

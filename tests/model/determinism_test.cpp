@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kRuns = 20;
 
-// The loss, the logits, every gradient and every weight after three steps.
+// The loss, the logits, every gradient and every weight after each of three steps.
 std::vector<std::byte> trained(const RunConfig& config, int threads) {
   Training training(config, {.threads = threads});
   std::vector<std::byte> all;
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(All, Determinism,
                                          Case{"odd_bfloat16", odd_config(Precision::kBFloat16)}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
-TEST(Dropout, StepAndSeedChangeTheDroppedElements) {
+TEST(Dropout, EachStepDropsOtherElements) {
   RunConfig config = with_dropout();
   config.pass = Pass::kForwardBackward;
   config.clip_norm.reset();

@@ -66,7 +66,7 @@ std::vector<std::byte*> addresses_of(std::vector<std::vector<float>>& arrays) {
 struct Launched {
   std::vector<std::vector<std::vector<float>>> out;  // rank, tensor
   std::vector<int64_t> sent;                         // bytes of each rank
-  std::vector<int64_t> stated;                       // by the card
+  std::vector<int64_t> stated;                       // what bytes_of() states
 };
 
 Launched no_results(int ranks) {

@@ -1,4 +1,4 @@
-// Ops that move bytes: kernels match the references bit for bit.
+// Copies, casts, fills and slices: kernels compared with the references, and gradients.
 #include "ops/copy/copy.h"
 
 #include "support/conformance.h"

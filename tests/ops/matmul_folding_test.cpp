@@ -119,9 +119,8 @@ TEST_P(MatmulFolding, FoldedOperandCastMatchesCast) {
   }
 }
 
-// The float32 sums are rounded to bfloat16 only once, so kernels that widen bfloat16 give the bits of a float32
-// product.
-TEST_P(MatmulFolding, FoldedResultCastRoundsOnce) {
+// The float32 sums are not rounded to bfloat16, so kernels that widen bfloat16 give the bits of a float32 product.
+TEST_P(MatmulFolding, FoldedResultCastSkipsRounding) {
   cpu::Team team(2);
   Tensor a = random_matrix(DType::kBFloat16, kM, kK, true, true, 1);
   Tensor b = random_matrix(DType::kBFloat16, kK, kN, false, true, 2);

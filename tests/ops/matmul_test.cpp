@@ -98,7 +98,7 @@ Layout placed(Shape shape, bool transposed, bool padded) {
   return permuted(layout, axes);
 }
 
-// Element `i` of input `k` in row-major order, as a fraction.
+// Random bits for element `i` (in row-major order) of input `k`, and the element, in [-1, 1).
 uint64_t bits_of(size_t k, int64_t i) { return hash_combine(k + 1, static_cast<uint64_t>(i)); }
 double number(size_t k, int64_t i) { return static_cast<double>(bits_of(k, i) >> 40U) * 0x1p-23 - 1; }
 
@@ -107,7 +107,7 @@ double number(size_t k, int64_t i) { return static_cast<double>(bits_of(k, i) >>
 // bfloat16 terms.
 enum class Whole : uint8_t { kSmall, k17BitsInA, k17BitsInB, k23BitsInA, k23BitsInB };
 
-// Element `i` of input `k`. With a bias it is input 0.
+// Element `i` of input `k`. A bias is input 0.
 int32_t whole_number(Whole kind, const Sizes& of, bool has_bias, size_t k, int64_t i) {
   const uint64_t bits = bits_of(k, i);
   const bool bias = has_bias && k == 0;

@@ -118,7 +118,7 @@ TEST(LibraryGate, RejectsFactorsInTf32) {
               HasSubstr("any order"));
 }
 
-// The first kernel of an op, with its results multiplied by 1.01.
+// Our first kernel of an op. launch_scaled() runs it and multiplies its results by 1.01.
 const Kernel& kernel_of(const OpCard& op) {
   static const std::vector<Kernel> kKernels = cpu_kernels(cpu::widest_isa());
   return *std::find_if(kKernels.begin(), kKernels.end(), [&](const Kernel& kernel) {

@@ -1,4 +1,4 @@
-// RMSNorm and layer norm: kernels compared with the references, gradients, and casts folded into RMSNorm.
+// RMSNorm and layer norm: kernels compared with the references, gradients, and folded casts of the output.
 #include "ops/norm/norm.h"
 
 #include "support/conformance.h"

@@ -318,7 +318,7 @@ TEST(Attention, SlowHandlesWideHeads) {
   expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 21, 512});
 }
 
-// Scores of +-1000 must not overflow; their weights are 0 or 1.
+// Scores of about +-1000 must not overflow; their weights are 0 or 1.
 TEST(Attention, HandlesLargeScores) {
   const Shape shape{1, 1, 40, 16};
   for (const cpu::Isa isa : cpu::runnable_isas()) {

@@ -1,4 +1,4 @@
-// Stack: the kernel matches the reference bit for bit.
+// Stack and concat: kernels match the references exactly, and gradients.
 #include "ops/stack/stack.h"
 
 #include <tuple>

@@ -71,7 +71,7 @@ TEST(Recompute, BlockModeSavesBlockInputsOnly) {
   }
 }
 
-// A block of the 2025 model saves 4 (6 N d + 2 N d_ff + N h) bytes if norms and gates are recomputed.
+// A block of the 2025 model saves at most 4 (7 N d + 2 N d_ff + N h) bytes if norms and gates are recomputed.
 TEST(Recompute, Block2025SavesAtMostTheExpectedBytes) {
   RunConfig config = tiny_config(Edition::k2025);
   config.pass = Pass::kForwardBackward;

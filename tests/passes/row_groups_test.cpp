@@ -22,7 +22,7 @@ Graph graph_of(const RunConfig& config, const StepOutputs& keep = {}) {
   return run_passes(build_train_step(config, keep), compile_options(config, true));
 }
 
-// The phases of the nodes in the head, in order, without repetitions.
+// The phases of the products in the head, in order, without consecutive repetitions.
 std::vector<Phase> phases_of_head(const Graph& graph) {
   std::vector<Phase> phases;
   for (const Node& node : graph.nodes) {
@@ -74,7 +74,7 @@ TEST(RowGroups, AccumulatesGradientsWithoutSumNodes) {
   }
 }
 
-// Otherwise the sum would be rounded to bfloat16 after each group.
+// In bfloat16, the sum would be rounded after each group.
 TEST(RowGroups, SumsGradientsOfWeightsInFloat32) {
   RunConfig config = row_groups_config();
   config.dtype = Precision::kBFloat16;

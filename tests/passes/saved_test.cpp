@@ -48,7 +48,7 @@ TEST(Saved, ParametersAreNotCounted) {
   EXPECT_EQ(saved_bytes(run_passes(build.finish(), {})), 5 * 4);  // x is saved, w is not
 }
 
-// At the end of forward alone, exactly the saved bytes are alive.
+// At the end of forward alone, exactly the saved bytes and the loss are alive.
 TEST(Saved, ForwardCutKeepsSavedBytes) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Edition edition : kEditions) {

@@ -90,7 +90,8 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   }
 }
 
-// A pool frees in the order of computation, which knows that communication is done only where it waits.
+// A pool frees in the order of the computation queue, and communication is known to be done only where that queue waits
+// for it.
 TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
   Builder build;
   const ValueId x = build.source("x", test::floats({1024}), Role::kInput);

@@ -108,7 +108,7 @@ TEST_F(ListingTest, HasTheTimeOfThePassAndMediansOfPhases) {
   EXPECT_TRUE(names.time.empty());
 }
 
-// Record::main_time shows such a time for the pass.
+// Record::main_time() returns the only time of a record, whatever its name.
 TEST_F(ListingTest, UsesTheOnlyTimeUnderAnyName) {
   Record whole = sample_record();
   whole.time = {{"evaluation", make_time_stats(std::vector{0.25})}};

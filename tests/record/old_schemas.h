@@ -1,4 +1,5 @@
-// The store's schemas of earlier versions, each with one row in each of its tables except records.
+// The store's schemas of earlier versions, each with one kernel choice and one peak, and from version 6 on one launch
+// cost.
 #pragma once
 
 #include <fmt/format.h>
@@ -78,8 +79,8 @@ inline const std::string kTriggers = R"sql(
     END;
   )sql";
 
-// A listing with all fields in one column: those of versions 4 and 5, or of version 6, which adds the prediction and
-// the ends of the interval.
+// A listing with all fields in one column: those of versions 4 and 5, or of versions 6 to 9, which add the prediction
+// and the ends of the interval.
 inline std::string listing_in_one_column(bool is_of_version_6) {
   const std::string prediction = is_of_version_6 ? "'$.prediction.time'," : "";
   std::vector<std::string> figures{"count", "mean", "median", "std", "std_population", "min", "max"};

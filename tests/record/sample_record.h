@@ -1,4 +1,4 @@
-// A record in which every key is filled, for tests of reading and writing, and the records of a store.
+// A record in which most keys are filled, for tests of reading and writing, and the records of a store.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// Runs `body` in a child process; true if the child exits normally and throws nothing.
+// Runs `body` in a child process and returns its id. The child exits with 1 if `body` throws, otherwise with 0.
 template <class Body>
 pid_t in_child(Body body) {
   const pid_t child = fork();
@@ -219,7 +219,8 @@ TEST_F(StoreTest, FiveProcessesWriteConcurrently) {
   EXPECT_EQ(names.size(), writers.size() * kEach);
 }
 
-// Fills a store on a full disk. Throws unless an error is reported and the records can still be read.
+// Appends records until a write fails. Throws unless the error contains `expected` and the first record can still be
+// read.
 void fill(const fs::path& path, const char* expected) {
   Store store = Store::open(path);
   store.append(sample_record("kept"));

@@ -57,7 +57,7 @@ inline std::string json(std::span<const Record> records) {
   return text_from([&](const TextSink& sink) { json(RecordList(records), sink); });
 }
 
-// The records before they ran.
+// The records of these points before they ran.
 inline std::vector<Record> planned(const std::vector<Record>& records) {
   std::vector<Record> planned(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
@@ -68,7 +68,7 @@ inline std::vector<Record> planned(const std::vector<Record>& records) {
   return planned;
 }
 
-// The table as it grows while the records run.
+// The table as it grows while the points run.
 inline std::string streamed(const std::vector<Record>& records, const TableStyle& style,
                             const char* columns = "default") {
   TableStream stream(style, columns, RecordList(planned(records)));

@@ -1,4 +1,4 @@
-// Records and traces with unknown numbers, and a check that no text shows one.
+// Records and traces with unknown numbers, and a search for impossible values in a text.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ inline std::vector<Json> unknown_numbers() {
   return {nullptr, 0, -1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
 }
 
-// Replaces every number in `json` by `number`, except counts that a parser compares with the lengths of lists. An
-// integer cannot be null, so it becomes 0 instead.
+// Replaces every number in `json` by `number`, except the schema version, the configuration, and counts that a parser
+// compares with the lengths of lists. An integer cannot be null, so it becomes 0 instead.
 inline void replace_numbers(Json& json, const Json& number) {
   if (json.is_number()) json = json.is_number_integer() && number.is_null() ? Json(0) : number;
   if (json.is_array()) {
@@ -34,7 +34,7 @@ inline void replace_numbers(Json& json, const Json& number) {
   }
 }
 
-// The stored records, with `number` in place of every number outside of their configuration.
+// The stored records after replace_numbers().
 inline std::vector<Record> records_with(const Json& number) {
   std::vector<Record> records;
   std::ifstream file(kReportGolden + "records.jsonl");

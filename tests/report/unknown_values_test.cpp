@@ -1,4 +1,4 @@
-// No table, file or sentence prints a number for an unknown value.
+// No table, file or sentence contains nan, infinity or an impossible size because a value is unknown.
 #include "report/unknown_values.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST_F(UnknownValuesOfTraces, ViewsContainNoImpossibleValue) {
   }
 }
 
-// The values and kinds of findings.
+// The keys of the values in findings, and the kinds of findings.
 constexpr std::string_view kKeys =
     "total_s,residue_s,share,of_bound,class_share,peak_flops_per_second,floor_s,ratio,"
     "bandwidth_bytes_per_second,arithmetic_s,memory_s,ratio_low,ratio_high,traced_s,untraced_s,"

@@ -19,8 +19,8 @@
 namespace laptime::test {
 namespace {
 
-// Fibers are slow, so CUDA kernels run only at points with few elements. In float16 they run only with contiguous
-// operands, because loads and stores are the same as in bfloat16.
+// Fibers are slow, so on the host CUDA kernels run only at points whose inputs have few elements. In float16 they run
+// only with contiguous operands, because loads and stores are the same as in bfloat16.
 bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
   constexpr int64_t kMostElements = 6000;
   for (const TensorType& type : signature.in) {
@@ -138,7 +138,7 @@ std::string Launch::value_error(Point& point, const Kernel& kernel, size_t outpu
   return "";
 }
 
-// The L2 error of a contraction, and the ratio of its largest error to that of plain loops.
+// For a contraction, checks the L2 error, and the largest error against that of plain loops.
 std::string Launch::norm_error(Point& point, const Kernel& kernel, size_t output) {
   const TensorView& view = out_[output];
   const std::vector<double>& truth = point.truth[output];
@@ -189,7 +189,7 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Sets of inputs to overwrite that the card and the types permit: first each alone, then as many as possible together.
+// Sets of overwrites that the op card and the types permit: first each alone, then several without conflicts together.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;

@@ -21,7 +21,7 @@ const std::vector<Arrangement>& dense_arrangements();
 // Limits of the L2 error of a contraction, relative to the norm of the exact result.
 constexpr double kFloat32Limit = 1e-5;
 constexpr double kBFloat16Limit = 8e-3;
-constexpr double kFloat16Limit = 1e-3;  // also for TF32, which has as many bits
+constexpr double kFloat16Limit = 1e-3;  // also for TF32, which has as many mantissa bits
 
 // The result of plain float32 loops (support/products.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
@@ -46,11 +46,13 @@ struct ConformanceCase {
   std::vector<Arrangement> may_refuse{};
   // Accepted error: the change of the exact result when every input changes by `slack` units in the last place of
   // float32, plus `slack` such units of the result, plus rounding to the type of the output. Reductions and products
-  // may have four times this error, because partial sums are rounded too. With 0, the bits must be equal. A kernel that
-  // rounds between products may also have four times the change that results when the inputs change by half a unit of
-  // bfloat16. cuBLASLt may round a product to the 16-bit type of its result before it adds the bias.
+  // may have four times this error, because partial sums are rounded too. With 0, a result must equal the exact one,
+  // rounded to the type of the output. With 16-bit inputs, a kernel that rounds between products may also have four
+  // times the change that results when the inputs change by half a unit of their type. cuBLASLt may round a product to
+  // the 16-bit type of its result before it adds the bias.
   double slack = 3;
-  // Additional error, in units in the last place of 1, for results that are differences of numbers near 1.
+  // Additional error, in units in the last place of 1.0F (ignored if `slack` is 0), for results that are differences of
+  // numbers near 1.
   double absolute = 0;
   PlainLoops plain = nullptr;  // for the first output of a product
 };
@@ -69,7 +71,7 @@ class Conformance : public testing::TestWithParam<ConformancePoint> {};
 std::vector<ConformancePoint> conformance_points(const std::vector<ConformanceCase>& cases);
 std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& parameter);
 void check_conformance(const ConformancePoint& point);
-// Describes the error of one kernel at one point; empty if the kernel is correct.
+// Describes the error of one CPU kernel at one point; empty if the kernel is correct.
 std::string conformance_error(const ConformancePoint& point, const Kernel& kernel);
 
 // One case per shape, with this shape for all inputs.

@@ -1,4 +1,5 @@
-// Runs a graph with the reference implementations. If the sources are float64, all values are float64.
+// Runs a graph with the reference implementations. With float64 sources and no casts, all floating-point values are
+// float64.
 #pragma once
 
 #include <map>

@@ -15,7 +15,7 @@ namespace laptime::test {
 namespace {
 
 constexpr double kAccepted = 1e-6;  // relative to the largest element of the gradient
-constexpr double kStep = 1e-5;      // step width of the central differences
+constexpr double kStep = 1e-5;      // step of the central differences, relative to max(1, |x|)
 
 // The forward graph of an op and the values of its sources.
 struct Forward {

@@ -9,7 +9,7 @@ namespace laptime::test {
 struct GradientCase {
   const OpCard* op = nullptr;
   Attributes attributes{};
-  // Floating-point operands without a type are float64, and their gradients are checked.
+  // Operands without a type are float64. The gradients of float64 operands are checked.
   std::vector<Operand> inputs{};
   // The outputs that the loss depends on.
   std::vector<int> outputs{0};

@@ -35,7 +35,7 @@ class GuardedBackend::Memory : public DeviceMemory {
   void* data_;
 };
 
-// Makes all memory accessible for the lifetime of an object.
+// Makes all memory accessible for the lifetime of this object.
 class GuardedBackend::Open {
  public:
   explicit Open(GuardedBackend& backend) : backend_(backend) {

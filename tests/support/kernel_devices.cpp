@@ -70,7 +70,7 @@ bool is_stand_in(const void* function) {
   return dladdr(function, &info) != 0 && std::string_view(info.dli_fname).find("/fake_cuda/") != std::string_view::npos;
 }
 
-// The libraries for the first card of this machine. If one is not installed, its fake is not used instead.
+// The CUDA libraries to use with the first card. On a real card, a fake never replaces a library that is not installed.
 cuda::CudaLibraries libraries_of_card() {
   const cuda::FoundDriver found = cuda::find_driver();
   cuda::CudaLibraries libraries = cuda::find_libraries();
@@ -90,7 +90,7 @@ const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                                const cuda::FoundDriver found = cuda::find_driver();
                                if (found.driver == nullptr) throw Error(found.missing);
                                const cuda::Card card = cuda::nth_card(*found.driver, 0);
-                               fmt::print("kernels run on {}\n", card.name);  // tools/gpu_check reads this line
+                               fmt::print("kernels run on {}\n", card.name);  // tools/gpu_steps.py looks for this line
                                return std::make_unique<cuda::CudaBackend>(found.driver, libraries_of_card(), card,
                                                                           std::make_shared<KernelTable>(cuda_kernels()),
                                                                           cuda_image());

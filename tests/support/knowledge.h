@@ -1,4 +1,4 @@
-// Makes stored knowledge that a test uses for every device.
+// Makes stored knowledge that is the same for every device.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Fills test operands and checks their guard zones.
+// Lays out and fills test operands, and checks their guard zones.
 #include "support/operand.h"
 
 #include <array>

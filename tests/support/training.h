@@ -65,7 +65,7 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// If `splits`, composites that can be split into groups of rows are not lowered at once.
+// If `splits`, also keeps composites that can be split into groups of rows.
 inline PipelineOptions compile_options(const RunConfig& config, bool splits = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
@@ -77,7 +77,7 @@ inline PipelineOptions compile_options(const RunConfig& config, bool splits = fa
   return options;
 }
 
-// Uses only the reference implementations, which support every type.
+// The reference implementations, which support every type.
 inline std::vector<Kernel> reference_kernels() {
   std::vector<Kernel> kernels;
   for (const OpCard* op : all_ops()) {
@@ -86,7 +86,7 @@ inline std::vector<Kernel> reference_kernels() {
   return kernels;
 }
 
-// Chooses the first kernel of the backend that supports the node.
+// Chooses the first kernel of the backend that supports the node; null if none does.
 inline ChooseKernel first_kernel(const Backend& backend) {
   return [&backend](const Signature& signature) -> const Kernel* {
     for (const Kernel& kernel : backend.kernels(*signature.op)) {

@@ -342,7 +342,7 @@ TEST(Child, FirstSignalLetsTheStepEnd) {
 TEST(Child, SignalBeforeTheStartInterruptsTheChild) {
   StopSignals signals;
   ASSERT_EQ(raise(SIGTERM), 0);
-  ASSERT_EQ(signals.count(), 1);  // the sweep has already looked for signals
+  ASSERT_EQ(signals.count(), 1);  // as if the sweep had already looked for signals
   const Record record = run_in_child(described(), step_until_asked, {kLong}, signals, {}).record;
   EXPECT_EQ(record.status, Status::kInterrupted);
   EXPECT_THAT(record.reason, StartsWith("stopped by a signal"));

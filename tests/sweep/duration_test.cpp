@@ -20,7 +20,7 @@ TEST(TimeLeft, FollowsTheCostOfThePoints) {
 TEST(TimeLeft, EstimatesTheFirstPointFromItsSteps) {
   const TimeLeft left({4, 4});
   EXPECT_EQ(left.estimate(0, std::nullopt, Seconds(3)), std::nullopt);
-  // 1 s of set-up, 2 s of steps, 3 s for the remaining steps, and 6 s for the other point.
+  // After 3 s, the remaining steps take another 3 s, so the other point takes 6 s.
   EXPECT_DOUBLE_EQ(left.estimate(0, Seconds(3), Seconds(3))->count(), 3 + 6);
 }
 

@@ -35,7 +35,7 @@ class Bench : public testing::Test {
   fs::path store_ = folder_ / "records.sqlite";
 };
 
-// Points on a roofline device, one for each value of `contexts`.
+// Points on a roofline device, or on that in `more`, one for each value of `contexts`.
 std::vector<ResolvedPoint> points_of(const std::vector<std::string>& contexts,
                                      const std::vector<std::pair<std::string, std::string>>& more = {}) {
   Sweep sweep;

@@ -16,7 +16,7 @@ TEST(Text, EscapesControlBytes) {
   EXPECT_EQ(printable("a\nb\tc\rd"), "a\\nb\\tc\\x0dd");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
   EXPECT_EQ(printable("\x7f"), "\\x7f");
-  EXPECT_EQ(printable("\u009b2J"), "\\u{9b}2J");      // C1 control: the one-byte form of ESC [
+  EXPECT_EQ(printable("\u009b2J"), "\\u{9b}2J");      // C1 control: ESC [ as one character
   EXPECT_EQ(printable("\u202egpj"), "\\u{202e}gpj");  // right-to-left override
   EXPECT_EQ(printable("\u2028\ufeff\u200b"), "\\u{2028}\\u{feff}\\u{200b}");
 }

@@ -1,4 +1,5 @@
-// float16 and bfloat16: every value survives the conversion to float32 and back, and rounding is to nearest even.
+// float16 and bfloat16 are rounded to nearest even, and every float16 value survives the conversion to float32 and
+// back.
 #include <gtest/gtest.h>
 
 #include <cmath>

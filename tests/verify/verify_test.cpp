@@ -99,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(Slow, VerifyFile,
                                          "small_2025"),
                          name_of_case);
 
-// The golden files in each engine mode, with and without recomputation, using the kernels that are fastest in a trial.
+// All golden files except small_2025, in each engine mode, with and without recomputation, using the kernels that are
+// fastest in a trial.
 class VerifyEngine : public testing::TestWithParam<std::tuple<const char*, Mode, const char*>> {};
 
 RunConfig engine(Mode mode, const char* recompute) {
@@ -174,7 +175,8 @@ TEST(VerifyKernelChoices, UseTheKernelsFile) {
               HasSubstr("contains no kernel choice for"));
 }
 
-// A device on which the kernels of each op are rotated by `number`, or which has only the references.
+// A device on which the kernels of each op are rotated by `number`, except that the reference stays last. With
+// `references`, an op that has a reference has no other kernel.
 FindDevice reordered(size_t number, bool references) {
   return [=](const RunConfig& config) {
     Device device = find_device(config);

@@ -155,8 +155,8 @@ TEST(SplitProduct, ErrorStaysWithinTheBound) {
   }
 }
 
-// A single product shows the error of the omitted terms: less than one unit in the last place, and far less on average.
-TEST(SplitProduct, ScalarProductIsWithinOneRounding) {
+// A single product shows the error of the omitted terms, without that of long sums.
+TEST(SplitProduct, ScalarProductErrorIsBelowThreeRoundings) {
   double largest = 0;
   for (uint64_t i = 0; i < 20'000; ++i) {
     const float a = number(i, 0);
@@ -184,7 +184,8 @@ TEST(SplitProduct, HandlesCancellation) {
 }
 
 // Numbers of at least 2^-103, for example 1e-30, are exact sums of their terms. For smaller numbers, terms below 2^-126
-// count as zero. The error of a product is then at most 2^-126 times the other factor, however small the product is.
+// count as zero. The error of a product is then at most 3 x 2^-126 times one more than the other factor, however small
+// the product is.
 TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int tiny = static_cast<int>(std::floor(std::log2(1e-30)));
   EXPECT_LE(largest_error(random_factors(64, tiny, 0, 0)), bound(64));

@@ -128,7 +128,7 @@ TEST_P(TeamSizes, OnEachThreadRunsOncePerThread) {
   }
 }
 
-// Far more threads than this machine has cores, while another team keeps the cores busy.
+// 40 threads, more than most machines have cores, while another team keeps the cores busy.
 TEST(Team, RunsMoreThreadsThanCores) {
   Team large(40);
   Team other(3);

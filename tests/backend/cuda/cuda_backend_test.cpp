@@ -72,7 +72,7 @@ TEST_F(Cuda, AllocationBeyondDeviceMemoryThrows) {
   }
 }
 
-// Computes y = x x in place, `times` times.
+// Elements in the memory of a card, 2 at first. Each launch squares them in place.
 class Squares {
  public:
   explicit Squares(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kCount)) {

@@ -39,7 +39,8 @@ struct Numbers {
   int* out = nullptr;
 };
 
-// out[block] = sum of the block's part of `in`. The barrier with the number `without` is omitted.
+// out[block] = sum of the block's part of `in`. If `without` is 1, the first barrier is omitted; if it is 2, all others
+// are.
 template <int without>
 struct BlockSum {
   using Args = Numbers;
@@ -133,7 +134,7 @@ TEST_F(HostGrid, FindsAMisalignedAddress) {
   expect_error<Misaligned>(1, 32, args, "accesses an address that is no multiple of 8 at host_grid_test.cpp");
 }
 
-// Only threads with an index below args.out[0] wait at the barrier; the others exit.
+// Only threads with an index below in[40], which is 40, wait at the barrier; the others exit.
 struct Leaving {
   using Args = Numbers;
   using Shared = NothingShared;
@@ -198,7 +199,7 @@ TEST_F(HostGrid, FindsLanesMissingFromAShuffle) {
   expect_error<HalfAWarp>(1, 64, args, "thread 16 of block 0 is not at the exchange of its warp");
 }
 
-// Writes an array of 7 elements and then reads its element `in[7]`.
+// Thread 3 writes element in[7], which is 7, of an array of 7 elements.
 struct Beyond {
   using Args = Numbers;
   struct Shared {

@@ -1,4 +1,4 @@
-// run_cuda_ranks: ranks that are threads, each with a fake card of its own and the fake NCCL (tests/fake_cuda).
+// run_cuda_ranks: ranks that are threads, each with a CUDA backend on a fake card (tests/fake_cuda).
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace laptime::test {
 
-// Runs body(backend, group) on a thread for each rank. The backend has joined the group. There are `cards` cards.
+// Runs body(backend, group) on a thread for each rank. The backend has joined the group. Rank r uses the fake card r %
+// cards.
 inline void run_cuda_ranks(int ranks, int cards, const cuda::CudaOptions& options,
                            const std::function<void(cuda::CudaBackend&, LocalGroup&)>& body) {
   static constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it

@@ -294,7 +294,7 @@ void Block::run_waiting() {
   }
 }
 
-// Resumes the warps that wait at an exchange. Returns false if there are none.
+// Completes the exchange of each warp that waits at one. Returns false if no warp waits.
 bool Block::resolve_exchanges() {
   bool any = false;
   for (size_t begin = 0; begin < lanes_.size(); begin += kWarp) {

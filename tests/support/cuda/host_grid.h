@@ -1,6 +1,6 @@
-// HostGrid: runs a CUDA kernel on the host, block by block, with the threads of a block as fibers. It detects errors
-// that a card would ignore or answer with wrong numbers: races, barriers that not all threads reach, addresses that are
-// not aligned, and shared memory accessed out of bounds or read before it is written.
+// run_grid: runs a CUDA kernel on the host, block by block, with the threads of a block as fibers. It detects errors
+// that a card often does not report: races, barriers that not all threads reach, addresses that are not aligned, and
+// shared memory accessed out of bounds or read before it is written.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ struct HostGridOptions {
 };
 
 // Runs `blocks` blocks of `threads` threads. An Error names the kernel, the threads and the source lines. Barriers and
-// exchanges that not all threads reach, indices out of bounds and misaligned addresses are always reported.
+// exchanges that not all threads reach, shared-memory indices out of bounds and misaligned addresses are reported even
+// if not `checked`.
 void run_grid(const HostKernel& kernel, int64_t blocks, int threads, const void* args,
               const HostGridOptions& options = {});
 
