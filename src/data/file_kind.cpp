@@ -61,13 +61,6 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-template <class T>
-T number_at(std::span<const std::byte> bytes, size_t at) {
-  T value{};
-  if (at + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof(T));
-  return value;
-}
-
 // llm.c's magic numbers are dates; its token files (token_layout.cpp) are recognised before this function is called.
 FileKind llmc_kind(int32_t magic) {
   switch (magic) {

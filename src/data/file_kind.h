@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,14 @@ namespace laptime {
 
 // The bytes [begin, begin + size) of a file; fewer at its end.
 std::vector<std::byte> bytes_at(const InputFile& file, int64_t begin, int64_t size);
+
+// The number whose bytes begin at `at`; 0 if it does not end within the bytes.
+template <class T>
+T number_at(std::span<const std::byte> bytes, size_t at) {
+  T value{};
+  if (at + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof(T));
+  return value;
+}
 
 struct FileKind {
   std::string name;    // "a gzip archive"; empty if unknown

@@ -13,13 +13,13 @@
 namespace laptime {
 namespace {
 
-PrecisionValues values_of(const JsonField& metadata, const std::string& precision, int64_t steps) {
+PrecisionValues values_in_folder(const JsonField& metadata, const std::string& precision, int64_t steps) {
   return {.losses = numbers_of(metadata.at("losses_" + precision), steps),
           .torch_error = torch_error_of(metadata.at("torch_error").at(precision)),
           .eager = {}};
 }
 
-void read_metadata(const JsonField& metadata, GoldenCase& golden) {
+void read_folder_metadata(const JsonField& metadata, GoldenCase& golden) {
   if (const std::string optimizer = metadata.at("optimizer").text(); optimizer != "torch")
     metadata.at("optimizer").fail("torch");
   golden.optimizer = Optimizer::kTorch;
@@ -28,8 +28,8 @@ void read_metadata(const JsonField& metadata, GoldenCase& golden) {
   golden.seed = metadata.at("seed").integer(0);
   golden.steps = metadata.at("steps").integer(1, kMostGoldenSteps);
   golden.losses = numbers_of(metadata.at("losses"), golden.steps);
-  golden.float32 = values_of(metadata, "float32", golden.steps);
-  golden.bfloat16 = values_of(metadata, "bfloat16", golden.steps);
+  golden.float32 = values_in_folder(metadata, "float32", golden.steps);
+  golden.bfloat16 = values_in_folder(metadata, "bfloat16", golden.steps);
   golden.autocast_dtypes = dtypes_of(metadata.at("autocast_dtypes"));
   for (const auto& [tensor, ranges] : metadata.at("undetermined").members()) {
     for (const JsonField& range : ranges.elements()) {
@@ -40,7 +40,7 @@ void read_metadata(const JsonField& metadata, GoldenCase& golden) {
   }
 }
 
-void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64_t>& shape) {
+void add_folder_key(GoldenCase& golden, const std::string& key, const std::vector<int64_t>& shape) {
   std::vector<double> values = golden.file->read<double>(tensor_with(golden, key, shape));
   golden.norms[key] = {.norm = norm_of(values), .shape = shape};
   const GoldenKey parts = split_key(key);
@@ -58,7 +58,7 @@ void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64
   note_key(golden, key, norm_of(values));
 }
 
-void read_tensors(GoldenCase& golden) {
+void read_folder_tensors(GoldenCase& golden) {
   const ModelConfig& model = golden.model;
   for (const char* name : {"tokens", "targets"}) {
     const StoredTensor& tensor = golden.file->tensor(name);
@@ -82,9 +82,9 @@ void read_tensors(GoldenCase& golden) {
     if (std::ranges::find(places, place.tensor, &LibraryPlace::tensor) == places.end())
       places.push_back(std::move(place));
   }
-  add_key(golden, "logits", {model.batch_size, model.context_length, model.vocab_size});
+  add_folder_key(golden, "logits", {model.batch_size, model.context_length, model.vocab_size});
   for (const std::string& group : groups_of(golden)) {
-    for (const LibraryPlace& place : places) add_key(golden, group + place.tensor, place.shape);
+    for (const LibraryPlace& place : places) add_folder_key(golden, group + place.tensor, place.shape);
   }
 }
 
@@ -106,7 +106,7 @@ GoldenCase read_golden_folder(const std::string& folder) {
   const Json document = golden_metadata(*golden.file);
   const std::string where = golden_metadata_place(*golden.file);
   const JsonField metadata(document, where);
-  read_metadata(metadata, golden);
+  read_folder_metadata(metadata, golden);
   const std::filesystem::path older = std::filesystem::path(folder) / "config_v4.json";
   if (std::filesystem::exists(older)) {
     ModelConfig model = read_model_config(older.string());
@@ -122,7 +122,7 @@ GoldenCase read_golden_folder(const std::string& folder) {
         "{}: {} parameters, but config.json describes {}; make the folder again (tests/golden_hf/README.md)", where,
         metadata.at("parameters").integer(0), parameters);
   }
-  read_tensors(golden);
+  read_folder_tensors(golden);
   return golden;
 }
 

@@ -21,13 +21,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-template <class T>
-T number_at(std::span<const std::byte> bytes, size_t at) {
-  T value{};
-  std::memcpy(&value, bytes.data() + at, sizeof(T));
-  return value;
-}
-
 // The header of llm.c's token files is 256 little-endian int32: magic, version, number of tokens.
 struct LlmcVersion {
   int32_t magic, version;

@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kNone = static_cast<size_t>(-1);
+constexpr size_t kNoBucket = static_cast<size_t>(-1);
 
 bool communicates(const Node& node) { return node.op->kind == OpKind::kCommunication; }
 bool is_gather(const Node& node) { return communicates(node) && node.op->is_made_where_read; }
@@ -122,7 +122,7 @@ class Communicate {
         gathers_(graph),
         is_emitted_(graph.nodes.size(), false),
         ready_at_(graph.nodes.size()),
-        bucket_of_(graph.values.size(), kNone) {
+        bucket_of_(graph.values.size(), kNoBucket) {
     find_ready();
   }
 
@@ -257,7 +257,7 @@ class Communicate {
     if (!producer.valid() || !communicates(from().node(producer)) || is_gather(from().node(producer))) return;
     if (!is_emitted_[static_cast<size_t>(producer.index)]) start(from().node(producer).op);
     const size_t bucket = bucket_of_[static_cast<size_t>(value.index)];
-    LAPTIME_CHECK(bucket != kNone, "{} is read before it is ready", from().node(producer).op->name);
+    LAPTIME_CHECK(bucket != kNoBucket, "{} is read before it is ready", from().node(producer).op->name);
     wait_for(bucket, reader);
   }
 

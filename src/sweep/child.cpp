@@ -94,36 +94,12 @@ std::optional<int64_t> KernelKills::count() {
 }
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
-constexpr Seconds kProgressInterval{0.1};
-constexpr Seconds kTick{1};         // interval between checks of a child that sends nothing
-constexpr double kSlowerStep = 30;  // factor over the slowest earlier step; other programs may slow the machine down
-constexpr Seconds kExitGrace{2};    // for a child to exit after closing its pipes
+constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
+constexpr double kSlowerStep = 30;    // factor over the slowest earlier step; other programs may slow the machine down
+constexpr Seconds kExitGrace{2};      // for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 // ---- child process
-
-void send_text(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);  // the parent closed the pipe
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
-PointHooks hooks_to(int descriptor) {
-  PointHooks hooks;
-  hooks.interrupted = StopSignals::pending;
-  hooks.planned = [descriptor](const Record& planned) { send_text(descriptor, message_text(planned)); };
-  hooks.progress = [descriptor, stage = std::string(), sent = Seconds()](const PointProgress& progress) mutable {
-    const Seconds now = host_now();
-    if (progress.stage == stage && progress.done > 1 && now - sent < kProgressInterval) return;
-    stage = progress.stage;
-    sent = now;
-    send_text(descriptor, message_text(progress));
-  };
-  return hooks;
-}
 
 // True if the error means that memory ran out. Thread creation reports a stack that cannot be allocated with the same
 // error code as too many threads, so the available memory decides.
@@ -138,9 +114,11 @@ bool is_out_of_memory(const std::system_error& error) {
   if (getppid() != parent) _exit(1);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
+  PointHooks hooks = hooks_to(messages);
+  hooks.interrupted = StopSignals::pending;
   int code = 1;
   try {
-    send_text(messages, message_text(body(hooks_to(messages))));
+    send_text(messages, message_text(body(hooks)));
     code = 0;
   } catch (const std::bad_alloc&) {
     code = kOutOfMemoryExit;

@@ -2,7 +2,12 @@
 // {...}}.
 #include "sweep/child_messages.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "base/error.h"
+#include "base/host_clock.h"
 #include "base/json.h"
 #include "base/words.h"
 #include "config/fields_json.h"
@@ -15,6 +20,8 @@ constexpr const char* kPlanned = "planned";
 constexpr const char* kRecord = "record";
 constexpr const char* kLearned = "learned";
 constexpr const char* kTrace = "trace";
+
+constexpr Seconds kProgressInterval{0.1};
 
 ChildMessage message_of(const Json& json) {
   if (const auto found = json.find(kProgress); found != nullptr) return from_json<PointProgress>(*found, kProgress);
@@ -44,6 +51,28 @@ ChildMessage parse_message(std::string_view line) {
   } catch (const JsonError&) {
     throw Error::format("not a message of a point: {}", quote(line));
   }
+}
+
+void send_text(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) _exit(1);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+PointHooks hooks_to(int descriptor) {
+  PointHooks hooks;
+  hooks.planned = [descriptor](const Record& planned) { send_text(descriptor, message_text(planned)); };
+  hooks.progress = [descriptor, stage = std::string(), sent = Seconds()](const PointProgress& progress) mutable {
+    const Seconds now = host_now();
+    if (progress.stage == stage && progress.done > 1 && now - sent < kProgressInterval) return;
+    stage = progress.stage;
+    sent = now;
+    send_text(descriptor, message_text(progress));
+  };
+  return hooks;
 }
 
 }  // namespace laptime

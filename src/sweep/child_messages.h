@@ -1,4 +1,4 @@
-// Messages from the process of a point to its parent: one JSON object per line.
+// Messages from the process of a point to its parent, one JSON object per line, and the hooks that send them.
 #pragma once
 
 #include <optional>
@@ -24,5 +24,11 @@ using ChildMessage = std::variant<PointProgress, Record, PointResult>;
 
 // Throws Error if the line is not a message.
 ChildMessage parse_message(std::string_view line);
+
+// Writes all of the text. Ends the process if the reader has closed the pipe.
+void send_text(int descriptor, std::string_view text);
+
+// Hooks of a point that send its messages to the descriptor: progress at each new stage and otherwise every 0.1 s.
+PointHooks hooks_to(int descriptor);
 
 }  // namespace laptime

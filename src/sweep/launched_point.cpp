@@ -17,20 +17,15 @@
 namespace laptime {
 namespace {
 
-constexpr Seconds kResultGrace{60};  // after the timeout of a point, for its process to report the timeout itself
-constexpr Seconds kStopGrace{30};    // for a stopped point to send its samples
-constexpr Seconds kExitGrace{30};    // for a launcher to exit after the result
-constexpr Seconds kEndGrace{5};      // for a launcher to end its program, before it is killed
+constexpr Seconds kResultGrace{60};        // after the timeout of a point, for its process to report the timeout itself
+constexpr Seconds kStopGrace{30};          // for a stopped point to send its samples
+constexpr Seconds kLauncherExitGrace{30};  // for a launcher to exit after the result
+constexpr Seconds kLauncherEndGrace{5};    // for a launcher to end its program, before it is killed
 constexpr size_t kKeptText = size_t{16} << 10U;
 
 void keep_end(std::string& text, std::string_view more) {
   text += more;
   if (text.size() > kKeptText) text.erase(0, text.size() - kKeptText);
-}
-
-bool has_input(int descriptor) {
-  pollfd ready{descriptor, POLLIN, 0};
-  return descriptor >= 0 && poll(&ready, 1, 0) > 0;
 }
 
 }  // namespace
@@ -55,7 +50,7 @@ LaunchedPoint::LaunchedPoint(const std::vector<std::string>& words, const std::s
 LaunchedPoint::~LaunchedPoint() {
   if (is_over()) return;
   end();
-  const Seconds deadline = host_now() + kEndGrace;
+  const Seconds deadline = host_now() + kLauncherEndGrace;
   while (!is_over() && host_now() < deadline) {
     pollfd event{exit_event_, POLLIN, 0};
     poll(&event, 1, 10);
@@ -122,7 +117,7 @@ void LaunchedPoint::take_line(std::string_view line, const Answers& answers) {
     } else if (auto* const result = std::get_if<PointResult>(&message)) {
       result_ = std::move(*result);
       input_.close_writing();
-      end_at_ = host_now() + kExitGrace;
+      end_at_ = host_now() + kLauncherExitGrace;
     }
   } catch (const Error&) {
     keep_end(other_output_, std::string(line) + "\n");
@@ -147,7 +142,7 @@ void LaunchedPoint::stop() {
 
 void LaunchedPoint::end() {
   if (is_over() || kill_at_) return;
-  kill_at_ = host_now() + kEndGrace;
+  kill_at_ = host_now() + kLauncherEndGrace;
   outgoing_.clear();
   input_.close_writing();
   kill(-child_, SIGTERM);

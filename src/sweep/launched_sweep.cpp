@@ -19,7 +19,7 @@ namespace laptime {
 namespace {
 
 constexpr const char* kServer = "point";  // the laptime command that runs one point
-constexpr int kTick = 500;                // milliseconds between checks of time limits
+constexpr int kLimitCheckInterval = 500;  // milliseconds between checks of time limits
 
 std::vector<std::string> words_of(const Launcher& launcher, std::initializer_list<std::string> program) {
   std::vector<std::string> words = launcher.words;
@@ -30,7 +30,7 @@ std::vector<std::string> words_of(const Launcher& launcher, std::initializer_lis
 void wait_for(const std::vector<const LaunchedPoint*>& points, const StopSignals& signals) {
   std::vector<pollfd> polled{{signals.descriptor(), POLLIN, 0}};
   for (const LaunchedPoint* const point : points) point->add_to(polled);
-  poll(polled.data(), polled.size(), kTick);
+  poll(polled.data(), polled.size(), kLimitCheckInterval);
 }
 
 constexpr Seconds kNoLimit{1e9};

@@ -51,11 +51,16 @@ class Pipe {
   Descriptor reading_, writing_;
 };
 
+// True if the descriptor is open and has bytes to read or its other end is closed.
+inline bool has_input(int descriptor) {
+  pollfd ready{descriptor, POLLIN, 0};
+  return descriptor >= 0 && poll(&ready, 1, 0) > 0;
+}
+
 // Reads the available bytes; sets the descriptor to -1 when the other end is closed.
 inline std::string read_some(int& descriptor) {
   std::array<char, 1 << 16> buffer{};
-  pollfd ready{descriptor, POLLIN, 0};
-  if (poll(&ready, 1, 0) <= 0) return {};
+  if (!has_input(descriptor)) return {};
   const ssize_t count = read(descriptor, buffer.data(), buffer.size());
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return {};
   if (count <= 0) {

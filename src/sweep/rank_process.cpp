@@ -26,19 +26,11 @@
 namespace laptime {
 namespace {
 
-constexpr Seconds kProgressInterval{0.1};
-constexpr Seconds kResultGrace{5};  // for the parent to read the result before a failed rank ends the run
+constexpr Seconds kReadGrace{5};  // for the parent to read the result before a failed rank ends the run
 
-void send(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);
-    text.remove_prefix(static_cast<size_t>(written));
-  }
+void report_failure(const std::string& reason) {
+  send_text(STDERR_FILENO, fmt::format("{}{}\n", kRankFailure, reason));
 }
-
-void report_failure(const std::string& reason) { send(STDERR_FILENO, fmt::format("{}{}\n", kRankFailure, reason)); }
 
 // Returns the next line other than kStopRanks, which may arrive after its point; empty at the end of the input.
 std::string read_request(int descriptor) {
@@ -51,11 +43,6 @@ std::string read_request(int descriptor) {
     }
     if (line != kStopRanks) return line;
   }
-}
-
-bool has_input(int descriptor) {
-  pollfd waiting{descriptor, POLLIN, 0};
-  return poll(&waiting, 1, 0) > 0;
 }
 
 class RankProcess {
@@ -75,7 +62,7 @@ class RankProcess {
         is_complete = run_point(group, parse_rank_request(request));
         if (is_complete) gather(group, {});
       }
-      poll(nullptr, 0, static_cast<int>(kResultGrace.count() * 1e3));  // the reader of the result ends this process
+      poll(nullptr, 0, static_cast<int>(kReadGrace.count() * 1e3));  // the reader of the result ends this process
     } catch (const std::exception& error) {
       report_failure(fmt::format("rank {} of {}: {}", group.rank(), group.size(), error.what()));
     }
@@ -102,22 +89,13 @@ class RankProcess {
     hooks.group = &group;
     const PointResult result = run_one(point, request.known, hooks, request.trace, request.described);
     if (group.rank() != 0) return true;
-    send(messages_, message_text(result));
+    send_text(messages_, message_text(result));
     return result.record.status == Status::kOk || result.record.status == Status::kInterrupted;
   }
 
   PointHooks hooks_of_rank_0() const {
-    PointHooks hooks;
+    PointHooks hooks = hooks_to(messages_);
     hooks.interrupted = [requests = requests_] { return has_input(requests); };
-    hooks.planned = [messages = messages_](const Record& planned) { send(messages, message_text(planned)); };
-    hooks.progress = [messages = messages_, stage = std::string(),
-                      sent = Seconds()](const PointProgress& progress) mutable {
-      const Seconds now = host_now();
-      if (progress.stage == stage && progress.done > 1 && now - sent < kProgressInterval) return;
-      stage = progress.stage;
-      sent = now;
-      send(messages, message_text(progress));
-    };
     return hooks;
   }
 

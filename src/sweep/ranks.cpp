@@ -27,8 +27,8 @@ namespace {
 constexpr int kNotFound = 127;
 constexpr int kLookEvery = 100;  // milliseconds
 constexpr size_t kMaxErrors = size_t{64} << 10U;
-constexpr Seconds kEndGrace{3};    // for ranks to exit after their result
-constexpr Seconds kBreakGrace{3};  // for mpirun to end all ranks after one of them has failed
+constexpr Seconds kRankEndGrace{3};  // for ranks to exit after their result
+constexpr Seconds kBreakGrace{3};    // for mpirun to end all ranks after one of them has failed
 
 [[noreturn]] void exec_mpirun(std::vector<std::string> words, int input, int output, int errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -124,7 +124,7 @@ class Ranks {
     } else {
       result_ = std::move(std::get<PointResult>(message));
       if (mpirun_ > 0) to_ = Descriptor();  // closes the ranks' input: no more requests
-      end_by(host_now() + (result_->record.status == Status::kOk ? kEndGrace : Seconds()));
+      end_by(host_now() + (result_->record.status == Status::kOk ? kRankEndGrace : Seconds()));
     }
   } catch (const Error&) {
     read_errors(std::string(line) + "\n");  // mpirun itself writes to standard output too
@@ -145,7 +145,7 @@ class Ranks {
     if (mpirun_ <= 0 || !deadline_ || host_now() < *deadline_) return;
     kill(mpirun_, was_asked_ ? SIGKILL : SIGTERM);
     was_asked_ = true;
-    deadline_ = host_now() + kEndGrace;
+    deadline_ = host_now() + kRankEndGrace;
   }
 
   const PointHooks& hooks_;
