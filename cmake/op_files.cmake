@@ -13,7 +13,7 @@ set(LAPTIME_ISAS
 )
 set(LAPTIME_ISA_ROW "^([a-z0-9_]+) *\\| *(all|own) *\\| *(-O[0-9]) *\\|(.*)$")
 
-# The instruction sets to build: all, or a list, always including plain. Sources read them from generated/isas.inc.
+# The instruction sets to build: all, or a list. Sources read them from generated/isas.inc.
 # `native` builds the widest `all` row and the `own` rows that this machine has.
 set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for: plain;avx2, native, ... (default: all)")
 
@@ -48,7 +48,7 @@ function(laptime_native_isas out)
 endfunction()
 if(LAPTIME_ONLY_ISAS STREQUAL "native")
   laptime_native_isas(LAPTIME_ONLY_ISAS)
-  message(STATUS "Kernels are compiled for this machine alone: plain;${LAPTIME_ONLY_ISAS}")
+  message(STATUS "Kernels are compiled for this machine alone: ${LAPTIME_ONLY_ISAS}")
 endif()
 set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that all kernels are compiled for, in order of width.\n")
 set(LAPTIME_BUILT_ISAS "")
@@ -60,7 +60,7 @@ foreach(row IN LISTS LAPTIME_ISAS)
   if(which STREQUAL "own")
     string(APPEND LAPTIME_ISA_SOURCES "|${isa}")
   endif()
-  if(NOT LAPTIME_ONLY_ISAS OR isa STREQUAL "plain" OR isa IN_LIST LAPTIME_ONLY_ISAS)
+  if(NOT LAPTIME_ONLY_ISAS OR isa IN_LIST LAPTIME_ONLY_ISAS)
     list(APPEND LAPTIME_BUILT_ISAS "${row}")
     if(which STREQUAL "own")
       string(TOUPPER "LAPTIME_${isa}" definition)

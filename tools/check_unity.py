@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that sources which a unity build compiles together define no name twice with internal linkage.
 
-The sanitizer and release builds (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake) compile the sources of a
+The builds of quickstart, tests and sanitizers (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake) compile the sources of a
 layer or of a test program in groups of GROUP, in the order of their paths, and a new file moves its neighbours to other
-groups. Names must therefore be unique within a layer. The layers in IN_GROUPS, where some names occur twice, are checked
+groups. Names must therefore be unique within a layer. The tests in IN_GROUPS, where some names occur twice, are checked
 group by group.
 Finds types, constants, and functions with the same types of parameters in anonymous namespaces, and static ones. A heuristic.
 Prints one line per violation, FILE:LINE: NAME is defined in OTHER too, and exits with 1 if there is any.
@@ -14,8 +14,8 @@ import re
 import sys
 from pathlib import Path
 
-GROUP = 5  # UNITY_BUILD_BATCH_SIZE in cmake/precompile.cmake
-IN_GROUPS = {"src/data", "src/passes", "src/sweep", "tests/ops"}
+GROUP = 10  # UNITY_BUILD_BATCH_SIZE in cmake/precompile.cmake
+IN_GROUPS = {"tests/ops"}
 NOT_UNITED = {"src/ops", "src/model"}  # laptime_unite in cmake/layers.cmake
 LAYERS_BELOW = ("src/backend/cpu", "src/backend/cuda", "src/backend/roofline")  # folders with a row of their own
 ISA_SOURCE = re.compile(r"_(isa|cpu|avx512_bf16)\.cpp$")  # compiled once per instruction set, one at a time

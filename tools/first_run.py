@@ -49,7 +49,8 @@ def build(isas: str) -> float:
     log = ROOT / "build" / "quickstart_build.log"
     log.parent.mkdir(exist_ok=True)
     with open(log, "w", encoding="utf-8") as file:
-        configure = ["cmake", "--preset", "release", f"-DLAPTIME_ONLY_ISAS={isas}", "-DLAPTIME_TESTS=OFF"]
+        configure = ["cmake", "--preset", "release", f"-DLAPTIME_ONLY_ISAS={isas}", "-DLAPTIME_TESTS=OFF",
+                     "-DLAPTIME_UNITE=ON"]
         if subprocess.run(configure, cwd=ROOT, stdout=file, stderr=file, check=False).returncode:
             raise Failed(f"CMake cannot configure the build; see {log}")
         environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}

@@ -7,6 +7,8 @@
 
 #include <initializer_list>
 
+#include "base/error.h"
+
 namespace laptime::cpu {
 namespace {
 
@@ -68,7 +70,16 @@ std::vector<Isa> runnable_isas() {
   return isas;
 }
 
-Isa widest_isa() { return runnable_isas().back(); }
+Isa widest_isa() {
+  const std::vector<Isa> isas = runnable_isas();
+  if (isas.empty()) {
+    throw Error::format(
+        "this program was compiled for another machine: this processor runs {} kernels at the most; build "
+        "it here, or with `./quickstart --build` for every processor",
+        name_of(detect_isa()));
+  }
+  return isas.back();
+}
 
 bool may_use_bfloat16_pairs() {
   constexpr unsigned kBf16 = 5;

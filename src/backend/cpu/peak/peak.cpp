@@ -10,6 +10,7 @@
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak_loops.h"
 #include "base/available_memory.h"
+#include "base/error.h"
 #include "base/host_clock.h"
 
 namespace laptime::cpu {
@@ -22,7 +23,8 @@ PeakLoops loops_for(Isa isa) {
   if (name_of(isa) == #name) return name::peak_loops();
 #include <isas.inc>
 #undef LAPTIME_ISA_ROW
-  return plain::peak_loops();
+  LAPTIME_CHECK(false, "no loops are compiled for {}", name_of(isa));
+  return {};
 }
 
 // Work is distributed in pieces of about 0.1 ms, so that a thread that starts late delays the others little.
