@@ -56,6 +56,14 @@ Json time_json(const Record& record, const TimeStats& time) {
           {"max_s", number(time.max)},         {"samples", time.count}};
 }
 
+// The time that was predicted before a measured run. None if launches that had been measured before are less than half of
+// it, as in the first run of a dtype.
+std::optional<double> forecast_of(const Record& record) {
+  constexpr double kLeastMeasured = 0.5;
+  if (is_predicted(record) || record.prediction.measured_share.value_or(0) < kLeastMeasured) return {};
+  return find_metric("predicted_time")->read(record);
+}
+
 // The point's values on the axes of the page.
 Json values_json(const PagePoints& points, const PagePoint& point) {
   Json values = Json::object();
@@ -195,7 +203,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"of_peak", number(record.flops.mfu_measured ? record.flops.mfu_measured : record.flops.mfu_datasheet)},
             {"peak_bytes", or_null(peak_bytes(record, sums))},
             {"peak_parts_bytes", peak_parts_json(record, sums)},
-            {"predicted_s", number(is_predicted(record) ? std::nullopt : find_metric("predicted_time")->read(record))},
+            {"predicted_s", number(forecast_of(record))},
             {"arithmetic", record.math_mode},
             {"verdict", record.verdict.rating},
             {"reasons", record.verdict.reasons},
