@@ -92,6 +92,21 @@ Groups groups_of(const Elements<kOperands>& elements, int present) {
   return of_float32 == 0 ? Groups::kEights : Groups::kFours;
 }
 
+// True if four elements that are adjacent on the last axis of the walk are adjacent in each of the first `present`
+// operands, at an address that allows one access, as in a sum with a broadcast row.
+template <int kOperands>
+bool walks_in_fours(const Elements<kOperands>& elements, int present) {
+  const int last = elements.walk.rank - 1;
+  if (last < 0 || elements.walk.size[last] % kFour != 0) return false;
+  for (int k = 0; k < present; ++k) {
+    const auto& stride = elements.walk.stride[k];
+    if (elements.operand[k].data == nullptr || !is_aligned_for_fours(elements.operand[k]) || stride[last] != 1)
+      return false;
+    if (std::any_of(stride, stride + last, [](int64_t of_axis) { return of_axis % kFour != 0; })) return false;
+  }
+  return true;
+}
+
 // Outputs come first, then inputs. All are broadcast to the shape of output 0, and the axes are in its memory order.
 template <int kOperands>
 Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<const TensorView> in) {

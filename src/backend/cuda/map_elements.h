@@ -11,21 +11,24 @@ namespace laptime::cuda {
 // The number of groups of elements that a thread loads before it computes the first one.
 constexpr int groups_in_flight(int operands) { return operands <= 2 ? 2 : 1; }
 
-// Maps the first `count` groups of kSize elements. `type_of(k)` is the type of operand k; if it is a compile-time
-// constant, no code for other types is compiled. `start` is nullptr, or each thread calls start() once, after its first
-// loads; if it returns false, nothing is stored.
-template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
-LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
-                               const TypeOf& type_of, const Start& start, const Body& body) {
+// Maps the first `count` groups of kSize elements. `positions_of(index)` is where group `index` begins in each operand.
+// `type_of(k)` is the type of operand k; if it is a compile-time constant, no code for other types is compiled. `start`
+// is nullptr, or each thread calls start() once, after its first loads; if it returns false, nothing is stored.
+template <int kSize, int kGroups, int kOut, int kIn, class PositionsOf, class TypeOf, class Start, class Body>
+LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
+                                  const PositionsOf& positions_of, const TypeOf& type_of, const Start& start,
+                                  const Body& body) {
   Words raw[kGroups][kIn];
   const auto load = [&](int g, int64_t index) {
+    const auto positions = positions_of(index);
     LAPTIME_UNROLL
     for (int k = 0; k < kIn; ++k) {
       const DeviceData& x = elements.operand[kOut + k];
-      raw[g][k] = x.data != nullptr ? load_group<kSize>(thread, x, type_of(kOut + k), index * kSize) : Words{};
+      raw[g][k] = x.data != nullptr ? load_group<kSize>(thread, x, type_of(kOut + k), positions.of[kOut + k]) : Words{};
     }
   };
   const auto finish = [&](int g, int64_t index) {
+    const auto positions = positions_of(index);
     float in[kIn][kSize];
     float out[kOut][kSize];
     LAPTIME_UNROLL
@@ -39,13 +42,26 @@ LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>&
       for (int k = 0; k < kOut; ++k) out[k][i] = results[k];
     }
     LAPTIME_UNROLL
-    for (int k = 0; k < kOut; ++k) store_group(thread, elements.operand[k], type_of(k), index * kSize, out[k]);
+    for (int k = 0; k < kOut; ++k) store_group(thread, elements.operand[k], type_of(k), positions.of[k], out[k]);
   };
   if constexpr (std::is_same_v<Start, std::nullptr_t>) {
     for_groups<kGroups>(thread, count, load, finish);
   } else {
     for_groups<kGroups>(thread, count, load, start, finish);
   }
+}
+
+// The same for operands in which element i is at position i.
+template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
+LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
+                               const TypeOf& type_of, const Start& start, const Body& body) {
+  const auto positions_of = [](int64_t index) {
+    typename Walk<kOut + kIn>::Positions positions;
+    LAPTIME_UNROLL
+    for (int64_t& position : positions.of) position = index * kSize;
+    return positions;
+  };
+  map_groups_at<kSize, kGroups, kOut, kIn>(thread, elements, count, positions_of, type_of, start, body);
 }
 
 // Maps one element. All of `in` is loaded before `out` is stored.
@@ -99,6 +115,17 @@ LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn
     case Groups::kFours: map_groups<kFour, kGroups, kOut, kIn>(thread, elements, count, type_of, nullptr, body); break;
   }
   map_rest<kOut, kIn>(thread, elements, body);
+}
+
+// The number of groups that a thread of map_walked_fours() loads before it computes the first one.
+constexpr int kWalkedInFlight = 2;
+
+// Like map_elements, for elements of which walks_in_fours() is true: broadcast operands, too, are loaded in fours.
+template <int kOut, int kIn, class Body>
+LAPTIME_DEVICE void map_walked_fours(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
+  map_groups_at<kFour, kWalkedInFlight, kOut, kIn>(
+      thread, elements, elements.count / kFour, [&](int64_t index) { return elements.walk.at(index * kFour); },
+      [&](int k) { return elements.operand[k].dtype; }, nullptr, body);
 }
 
 // Like map_elements, for Groups::kFours and kNone, if the body needs numbers that start() computes. Every thread of the

@@ -13,7 +13,11 @@ void launch_formula(const KernelCall& call) {
   const bool has_value = !call.attributes.empty();
   const float value = has_value ? static_cast<float>(call.attributes.as<ScalarAttributes>().value) : 0.0F;
   const Elements<3> elements = elements_of_call<3>(call.out, call.in);
-  launch_mapped<Pointwise>(call, elements, {elements, formula, value});
+  const bool in_walked_fours =
+      elements.groups == Groups::kNone && walks_in_fours(elements, static_cast<int>(call.out.size() + call.in.size()));
+  const Pointwise::Args args{elements, formula, value, in_walked_fours};
+  if (!in_walked_fours) return launch_mapped<Pointwise>(call, elements, args);
+  launch_elements<Pointwise>(call, threads_for_groups(elements.count / kFour, kWalkedInFlight), args);
 }
 
 std::string pow_refusal(const Signature& signature) {

@@ -71,13 +71,16 @@ struct Pointwise {
     Elements<3> elements;  // y, a, b; b is absent if `value` replaces it
     Formula formula;
     float value;
+    bool in_walked_fours;  // walks_in_fours()
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const bool has_second = args.elements.operand[2].data != nullptr;
-    map_elements<1, 2>(thread, args.elements, [&](const float(&in)[2], float(&out)[1]) {
+    const auto body = [&](const float(&in)[2], float(&out)[1]) {
       out[0] = value_of(args.formula, in[0], has_second ? in[1] : args.value, args.value);
-    });
+    };
+    if (args.in_walked_fours) return map_walked_fours<1, 2>(thread, args.elements, body);
+    map_elements<1, 2>(thread, args.elements, body);
   }
 };
 LAPTIME_CUDA_KERNEL(Pointwise, pointwise)
