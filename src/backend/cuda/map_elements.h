@@ -51,7 +51,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
   }
 }
 
-// The same for operands in which element i is at position i.
+// Maps groups of operands in which element i is at position i.
 template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
 LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                const TypeOf& type_of, const Start& start, const Body& body) {
