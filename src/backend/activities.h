@@ -13,9 +13,9 @@ struct Activities {
   std::string records;  // the source of the records, such as "CUPTI"
   std::string missing;  // reason for missing records; empty if there are records
   int64_t kernels = 0;
-  int64_t copies = 0;  // copies and fills of memory
+  int64_t copies = 0;  // memory copies and memory fills
   Seconds busy{};      // time in which at least one activity ran
-  // The busy time between each mark and the next one; empty if the device cannot tell.
+  // Busy time between consecutive marks; empty if the device cannot tell.
   std::vector<Seconds> between_marks;
 };
 

@@ -1,4 +1,5 @@
-// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and kernel names that contain it.
+// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, which also becomes part of kernel
+// names.
 #pragma once
 
 #include <string>

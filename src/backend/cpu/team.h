@@ -82,8 +82,8 @@ class Team : public Queue {
   // kScratchBytes bytes for one thread, aligned to 64 bytes. The contents are those that the previous kernel left.
   std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
-  // Returns the team's object of type T, which is constructed as T(team) on first use. It keeps state of a library
-  // between launches. Only the launching thread may call this function.
+  // Returns the team's object of type T, which is constructed as T(team) on first use. Such an object keeps library
+  // state between launches. Only the launching thread may call this function.
   template <class T>
   T& resident() {
     std::shared_ptr<void>& slot = residents_[&kTypeKey<T>];

@@ -1,4 +1,4 @@
-// BlasProducts: runs matrix products by cuBLASLt in one stream. Each product is prepared before it runs.
+// BlasProducts: runs matrix products with cuBLASLt in one stream. Each product is prepared before it runs.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct BlasOperands {
   void* d = nullptr;
 };
 
-// Thrown if the library proposes too few algorithms for the index of a product.
+// Thrown if the library proposes too few algorithms to have one with BlasProduct::algorithm as its index.
 class MissingProposal : public Error {
  public:
   using Error::Error;
@@ -65,8 +65,8 @@ class BlasProducts {
   // Bytes of device memory shared by all products of a stream, as recommended by NVIDIA.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
-  // The context of the stream must be current. `workspace` has kWorkspaceBytes, aligned to 256, and must outlive the
-  // object. Throws Error if the library cannot start.
+  // The context of the stream must be current. `workspace` has kWorkspaceBytes, is aligned to 256 bytes, and must
+  // outlive the object. Throws Error if the library cannot start.
   BlasProducts(std::shared_ptr<const Blas> blas, StreamHandle stream, DeviceAddress workspace);
   BlasProducts(const BlasProducts&) = delete;
   BlasProducts& operator=(const BlasProducts&) = delete;

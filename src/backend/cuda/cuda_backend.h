@@ -118,11 +118,11 @@ class CudaBackend : public Backend {
   StreamHandle new_stream() const;
   EventHandle new_event() const;
   void destroy(EventHandle event) const;
-  void record(EventHandle event, StreamHandle stream);  // for wait_for()
+  void record(EventHandle event, StreamHandle stream);  // prepares wait_for()
   void wait_for(EventHandle event, StreamHandle stream);
-  void record(Mark& mark, StreamHandle stream);  // synchronize() sets its time
+  void record(Mark& mark, StreamHandle stream);  // synchronize() sets the mark's time
   Seconds since_origin(EventHandle event) const;
-  // The highest FLOP/s of square products by cuBLASLt, and the highest bytes/s (read plus written) of a copy.
+  // The highest FLOP/s of square matrix products in cuBLASLt, and the highest bytes/s (read plus written) of a copy.
   double measure_products(DType factors);
   double measure_copies();
   // Runs `enqueue` many times and returns the shortest time.

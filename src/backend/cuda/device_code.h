@@ -112,7 +112,7 @@ class Thread {
 template <class K>
 constexpr const char* kKernelName = kernel_name(std::type_identity<K>{});
 
-// The source location; as a default argument, the caller's. (clang 14 does not have std::source_location.)
+// A source location: as a default argument, that of the caller. (clang 14 does not have std::source_location.)
 struct Place {
   const char* file = "";
   int line = 0;
@@ -127,7 +127,7 @@ class HostThread {
   virtual ~HostThread() = default;
   virtual void synchronize(Place place) = 0;
   virtual uint64_t exchange(uint64_t bits, int mask, Place place) = 0;
-  // Called before an access to memory outside the block.
+  // Called before an access to memory other than shared arrays.
   virtual void check_alignment(const void* address, size_t alignment, Place place) = 0;
   // Called before the access.
   virtual void on_load(const void* address, size_t bytes, Place place) = 0;

@@ -1,5 +1,5 @@
-// Builds attention as cuDNN graphs, in the form that the library recognises and runs as one or a few kernels: that of
-// the composite nodes in NVIDIA's cudnn-frontend (scaled_dot_product_flash_attention.h).
+// Builds attention as cuDNN graphs like the composite nodes in NVIDIA's cudnn-frontend
+// (scaled_dot_product_flash_attention.h): the library recognises this form and runs it as one or a few kernels.
 #include "backend/cuda/dnn_attention.h"
 
 #include <cmath>
@@ -115,7 +115,7 @@ int64_t plan_bytes(const DnnAttention& attention) {
   return (Size(attention.batch) * attention.heads * tiles * size_of(attention.dtype) + kRest).value();
 }
 
-// The parts of the workspace.
+// How the workspace is divided.
 struct Pieces {
   void* sums = nullptr;  // operand of backward
   void* rest = nullptr;  // workspace of the plan

@@ -1,4 +1,4 @@
-// DnnAttention: attention by cuDNN in one stream. Each shape is prepared before it runs.
+// DnnAttentions: runs attention with cuDNN in one stream. Each shape is prepared before it runs.
 #pragma once
 
 #include <array>

@@ -93,7 +93,7 @@ class DnnGraph {
   Tensor pointwise(int mode, Tensor x, Tensor b);
   // Index of each element of x along an axis.
   Tensor index(Tensor x, int64_t axis);
-  // A boolean for each pair of elements.
+  // Compares x with the broadcast b element by element; the result is boolean.
   Tensor compare(int mode, Tensor x, Tensor b);
   // x if the mask is true, otherwise b.
   Tensor select(Tensor x, Tensor b, Tensor mask);

@@ -12,8 +12,8 @@ namespace laptime::cuda {
 constexpr int groups_in_flight(int operands) { return operands <= 2 ? 2 : 1; }
 
 // Maps the first `count` groups of kSize elements. `type_of(k)` is the type of operand k; if it is a compile-time
-// constant, no code for other types is compiled. `start` is nullptr, or each thread calls start() once, after its first
-// loads; if it returns false, nothing is stored.
+// constant, no code for other types is compiled. Unless `start` is nullptr, each thread calls start() once, after its
+// first loads, and stores nothing if the result is false.
 template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
 LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                const TypeOf& type_of, const Start& start, const Body& body) {

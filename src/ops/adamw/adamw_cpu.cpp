@@ -30,7 +30,7 @@ Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
           static_cast<float>(a.eps),   static_cast<float>(lr * a.weight_decay)};
 }
 
-// The operands of a strip: with a copy of w, its next value comes first.
+// Indices of the operands of a strip. If w has a copy, the next value of the copy comes first.
 template <bool has_copy>
 struct Operands {
   enum : uint8_t { kNewW = has_copy, kNewM, kNewV, kW, kGrad, kM, kV };

@@ -14,7 +14,7 @@ namespace laptime {
 extern const OpCard kLinearCrossEntropy;
 
 struct LinearCrossEntropyAttributes {
-  LinearForm linear = LinearForm::kEinsum;  // how the model writes the two layers
+  LinearForm linear = LinearForm::kEinsum;  // how the model writes the linear layer
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {

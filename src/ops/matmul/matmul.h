@@ -37,8 +37,8 @@ struct ProductAttributes {
   // Returns an element of a factor or of the bias, rounded to `compute`.
   double operand(double value) const;
 
-  // Returns these attributes after a cast of an operand, or of the result, to type `to` is folded in; nothing if it
-  // cannot be.
+  // Returns these attributes after a cast of an operand, or of the result, to type `to` is folded in; nothing if that
+  // cast cannot be folded.
   std::optional<ProductAttributes> with_operand_cast(DType to) const;
   std::optional<ProductAttributes> with_result_cast(DType to) const;
   // Returns these attributes with a padded result; nothing if there is an addend, which the result should overwrite.

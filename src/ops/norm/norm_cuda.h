@@ -141,7 +141,7 @@ LAPTIME_CUDA_KERNEL(RmsNormForwardPacks, rms_norm_forward_packs)
 using RmsNormForwardWidePacks = NormForwardPacks<false, true>;
 LAPTIME_CUDA_KERNEL(RmsNormForwardWidePacks, rms_norm_forward_wide_packs)
 
-// The operands of the backward kernels.
+// Shared by all backward kernels; each of them reads only some of the fields.
 struct NormBackwardArgs {
   DeviceRows grad_y, x;
   DeviceRows mean, rstd;  // one element per row; the mean is absent in RMSNorm

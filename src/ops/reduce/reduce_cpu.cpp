@@ -13,8 +13,7 @@ using cpu::Team;
 
 constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // used if the innermost axis is reduced
 constexpr int64_t kRowsPerPart = 64;                      // used if whole rows are added
-constexpr int64_t kRowPiece =
-    4096;  // columns of a row that are added at a time, so that their sums stay in the L1 cache
+constexpr int64_t kRowPiece = 4096;  // columns that are added at a time, so that their sums stay in the L1 cache
 
 // How a sum is computed: the axes of the input in memory order, each either kept (with a stride in the output) or
 // reduced.
@@ -56,7 +55,8 @@ Reduction plan(const TensorType& in, const TensorType& out) {
   return plan;
 }
 
-// The offset of an operand at one index of the kept, or of the reduced, axes. The innermost axis is excluded.
+// The offset of an operand at an index of the reduced axes or, if not `reduced`, of the kept axes, without the
+// innermost axis.
 int64_t offset_of(const Reduction& plan, size_t operand, bool reduced, int64_t index) {
   int64_t offset = 0;
   for (auto axis = static_cast<size_t>(plan.nest.rank - 1); axis-- > 0;) {

@@ -8,8 +8,8 @@
 
 namespace laptime::cuda {
 
-// Computes cos and sin of the angles t f_i of rope.h, where n = 2 half. A repeated table contains each twice. As in
-// torch, frequencies and angles are rounded to float32.
+// Computes cos and sin of the angles t f_i of rope.h, where n = 2 half. A repeated table contains each value twice. As
+// in torch, frequencies and angles are rounded to float32.
 struct RopeAngles {
   struct Args {
     DeviceData cos, sin;  // [positions, columns]

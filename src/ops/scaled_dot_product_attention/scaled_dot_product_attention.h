@@ -17,7 +17,7 @@ extern const OpCard kScaledDotProductAttention;
 // memory order of its input. The attributes are the same as in forward.
 extern const OpCard kScaledDotProductAttentionBackward;
 
-// The widest head whose scores are computed block by block. Wider heads are multiplied as products of whole rows of
+// The widest head whose scores are computed block by block. Wider heads are computed as products of whole rows of
 // scores.
 inline constexpr int64_t kWidestFusedHead = 256;
 

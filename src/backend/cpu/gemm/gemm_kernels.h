@@ -1,4 +1,4 @@
-// Makes the GEMM implementations kernels of an op, whatever the order of the op's operands.
+// Turns the GEMM implementations into kernels of any op that can describe its operands as a Gemm.
 #pragma once
 
 #include <optional>
@@ -97,7 +97,7 @@ struct TilesDot {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
 
-// Like AmxSplit, available only if cpu::bfloat16_pairs() has an amx_gemm.
+// Amx and AmxSplit are available only if cpu::bfloat16_pairs() has an amx_gemm.
 struct Amx {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -158,13 +158,13 @@ void for_each_gemm_implementation(const Visit& visit) {
 #endif
 }
 
-// Prepares a GEMM of this form if the implementation needs that.
+// Calls the implementation's prepare() if it has one.
 template <class Implementation>
 void prepare_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   if constexpr (requires { Implementation::prepare(team, gemm); }) Implementation::prepare(team, gemm);
 }
 
-// An implementation as a value, so that code that uses it need not be compiled for each one.
+// A type-erased implementation, so that code that uses it is compiled only once.
 struct GemmImplementation {
   std::string (*refusal)(const cpu::Gemm& gemm);
   int64_t (*workspace)(const cpu::Gemm& gemm);

@@ -39,7 +39,7 @@ class StripWalk {
   const LoopNest& nest_;
   const StripCut& cut_;
   bool by_rows_;
-  int64_t left_ = 0;  // elements along the cut axis, from this strip on
+  int64_t left_ = 0;  // elements left along the cut axis, including this strip
   std::array<int64_t, kMaxRank> index_{};
   std::array<int64_t, kMaxOperands> position_{};
 };
@@ -92,12 +92,12 @@ class Rows {
 };
 
 // The operands of a strip function: the outputs, then the inputs. Each has `size` = rows * columns contiguous elements,
-// as bytes if the tensor is bool, otherwise as float32. An input may be the same memory as an output.
+// as bytes if the tensor is bool, otherwise as float32. An input may share its memory with an output.
 struct Strip {
   int64_t size = 0;
   int64_t columns = 0;
   const void* parameters = nullptr;
-  int repeated = -1;  // the operand, if any, that has only one element for each row
+  int repeated = -1;  // index of the operand that has only one element per row; -1 if there is none
   std::array<std::byte*, kMaxOperands> operands{};
 
   float* floats(int operand) const { return reinterpret_cast<float*>(operands[static_cast<size_t>(operand)]); }

@@ -93,8 +93,8 @@ class StripOperand {
     constant_ = -1;
   }
 
-  // Returns the strip's elements in memory, or null if they must be converted or gathered into the buffer, or if an
-  // output is absent.
+  // Returns the address of the strip's elements in the tensor; null if they must be converted or gathered into the
+  // buffer, or if this is an absent output.
   std::byte* in_place(const StripWalk& walk) const {
     const bool native = is_bytes_ || view_->type.dtype == DType::kFloat32;
     const bool dense = column_stride_ == 1 && (walk.rows() == 1 || row_stride_ == walk.columns());

@@ -17,7 +17,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-#if defined(LAPTIME_LANES)  // tests define LAPTIME_LANES to check other widths than the instruction set's
+#if defined(LAPTIME_LANES)  // tests define LAPTIME_LANES to check vector widths that differ from the instruction set's
 constexpr int kLanes = LAPTIME_LANES;
 constexpr int kRegisters = LAPTIME_LANES == 16 ? 32 : 16;
 #elif defined(__AVX512F__)
@@ -43,7 +43,7 @@ inline Bits rounded_bits(const Vector& value) {
   return (value != value ? wide | 0x400000U : rounded) & 0xFFFF0000U;
 }
 
-// Lane by lane, like multiply_add for one float.
+// Computes a b + c lane by lane, like multiply_add for one float.
 [[gnu::always_inline]] inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
 #if defined(LAPTIME_LANES)
   Vector sums;

@@ -38,10 +38,9 @@ struct TermPair {
   int a = 0, b = 0;
 };
 
-// The pairs of terms that are multiplied if elements of A have kATerms terms and those of B have kBTerms, in this
-// order: consecutive pairs share a term, whose tiles stay loaded, and the largest product comes last. With three terms
-// each, three of the nine products are omitted; their sum is at most (1 + 2^-8) 2^-24 times the product of the two
-// numbers.
+// The pairs of terms to multiply if elements of A have kATerms terms and elements of B have kBTerms. Consecutive pairs
+// share a term, whose tiles stay loaded, and the largest product comes last. With three terms each, three of the nine
+// products are omitted; their sum is at most (1 + 2^-8) 2^-24 times the product of the two numbers.
 template <int64_t kATerms, int64_t kBTerms>
 inline constexpr auto kTermPairs = std::array{TermPair{0, 0}};
 template <>

@@ -1,4 +1,4 @@
-// bfloat16 products by oneDNN's matmul primitive. The team keeps one primitive for each block shape.
+// Computes bfloat16 products with oneDNN's matmul primitive. The team keeps one primitive for each block shape.
 #include <dnnl.hpp>
 
 #include <array>

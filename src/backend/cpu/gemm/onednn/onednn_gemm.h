@@ -1,5 +1,5 @@
-// Products by oneDNN. Each call of the library uses one thread and computes a block that depends only on the shape, so
-// that results are bit-identical for any number of threads.
+// Matrix products in oneDNN. Each call of the library uses one thread and computes a block that depends only on the
+// shape, so that results are bit-identical for any number of threads.
 #pragma once
 
 #include <string>

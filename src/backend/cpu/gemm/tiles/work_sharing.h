@@ -53,7 +53,7 @@ class PanelQueue {
  private:
   alignas(64) std::atomic<int64_t> left_{0};
   std::atomic<int> helpers_{0};
-  Panel chunk_;  // read only after left_ has granted a panel
+  Panel chunk_;  // may be read only after left_ has granted a panel
 };
 
 // Multiplies all blocks of a GEMM. A thread runs MacroKernel(task, block, scratch).run(queue) for each block that it
