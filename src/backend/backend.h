@@ -53,7 +53,7 @@ struct Launch {
   std::byte* workspace = nullptr;
   double flops = 0;           // model FLOPs
   int64_t bytes = 0;          // bytes that must be read and written
-  bool communicates = false;  // runs in the communication queue
+  bool communicates = false;  // true if the launch runs in the communication queue
 };
 
 // Start and end of a communication launch, on the device's clock.
@@ -85,7 +85,7 @@ class Recording {
 // The result of measuring a limit.
 struct LimitReading {
   double value = 0;
-  bool is_estimate = false;  // true if the device was not idle and did not reach the limit
+  bool is_estimate = false;  // true if other work kept the device from reaching the limit
 
   LimitReading(double measured) : value(measured) {}  // NOLINT(google-explicit-constructor)
   LimitReading(double measured, bool estimated) : value(measured), is_estimate(estimated) {}
@@ -131,16 +131,16 @@ class Backend {
   // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
   // Enqueues a launch. Launches and marks execute in order. Communication launches execute in order among themselves,
-  // after all launches enqueued before them and concurrently with later ones. The caller may then change everything
-  // that `launch` points to, except the bytes of the operands.
+  // after all launches enqueued before them and concurrently with later ones. After the call, the caller may change
+  // everything that `launch` points to, except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
-  // Sets the ranks that take part in communication; called before the first communication launch. The group must
-  // outlive the backend.
+  // Sets the ranks that take part in communication; must be called before the first communication launch. The group
+  // must outlive the backend.
   virtual void join(Group& group) { static_cast<void>(group); }
   // Delays later launches and marks until the first `count` communication launches since the last synchronize are done.
   virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
-  // The communication launches between the last two calls of synchronize, and how long other launches waited for them.
-  // A call of synchronize without new communication launches keeps the previous times.
+  // Returns the times of the communication launches between the last two calls of synchronize, and how long other
+  // launches waited for them. Calls of synchronize without new communication launches do not count.
   virtual CommunicationTimes communication_times() const { return {}; }
   // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;
@@ -165,8 +165,8 @@ class Backend {
   // queue is empty.
   virtual Seconds now() = 0;
 
-  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches
-  // start later, but not run longer. A device that keeps no records says so in `missing`.
+  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches start
+  // later, but not run longer. If the device keeps no records, Activities::missing says so.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;

@@ -61,10 +61,10 @@ struct Kernel {
   // valid for any number.
   int64_t (*workspace)(const Signature&) = nullptr;
   // Creates objects that launches of this signature look up in the queue, such as primitives of a library. Runs before
-  // the first launch, and has no effect when run again. May allocate and throw. Null: nothing to prepare.
+  // the first launch, and has no effect when run again. May allocate and throw. Null if there is nothing to prepare.
   void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
-  // The arithmetic of the products for a signature; null: the op multiplies no matrices.
+  // The arithmetic of the products for a signature; null if the op multiplies no matrices.
   ProductMath (*product_math)(const Signature&) = nullptr;
   // True if denormal operands and results of products are treated as zero, as AMX and the bfloat16 dot product do.
   bool flushes_denormals = false;
@@ -75,7 +75,7 @@ struct Kernel {
   // any x86-64 processor with fused multiply-adds and for any number of threads. False for library kernels, and for
   // instructions that round differently.
   bool reproducible = true;
-  // A library that the kernel needs and that a device may lack; null: none is needed, or it is part of the program.
+  // A library that the kernel needs and that a device may lack; null if there is none, or if it is part of the program.
   const char* library = nullptr;
 
   ProductMath math_of_products(const Signature& signature) const {

@@ -28,7 +28,7 @@ void launch_product(const KernelCall& call, const Product& product);
 struct BlasChoice {
   int algorithm = 0;  // index among the library's proposals
   bool tf32 = false;
-  bool any_order = false;  // as in BlasProduct
+  bool any_order = false;  // see BlasProduct::any_order
   // Pads matrices whose rows or sides are not multiples of 16 bytes, such as logits for a vocabulary of 50,257: the
   // library has only slow algorithms for them. A matrix with unaligned rows is copied to or from padded memory. If all
   // rows are aligned, and only a side is odd, the part up to the last multiple is computed in place, and the rest with

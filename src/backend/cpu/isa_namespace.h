@@ -1,5 +1,4 @@
-// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, which also becomes part of kernel
-// names.
+// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and the end of its kernels' names.
 #pragma once
 
 #include <string>

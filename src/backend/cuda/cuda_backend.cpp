@@ -19,7 +19,7 @@ DeviceAddress address_of(const std::byte* device) { return reinterpret_cast<Devi
 
 constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING: does not wait for the default stream
 constexpr unsigned kExternalEvent = 1;      // CU_EVENT_RECORD_EXTERNAL: each run of the graph records the event
-constexpr int kRelaxedCapture = 2;          // CU_STREAM_CAPTURE_MODE_RELAXED: kernels may be loaded meanwhile
+constexpr int kRelaxedCapture = 2;          // CU_STREAM_CAPTURE_MODE_RELAXED: kernels may be loaded during the capture
 
 }  // namespace
 

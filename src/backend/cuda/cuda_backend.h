@@ -93,7 +93,7 @@ class CudaBackend : public Backend {
     CudaBackend& owner_;
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
-    std::unique_ptr<BlasProducts> products_;  // null: the library is missing
+    std::unique_ptr<BlasProducts> products_;  // null if the library is missing
     DeviceAddress workspace_ = 0;             // workspace of products_; not counted as held, like the context
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
@@ -118,7 +118,7 @@ class CudaBackend : public Backend {
   StreamHandle new_stream() const;
   EventHandle new_event() const;
   void destroy(EventHandle event) const;
-  void record(EventHandle event, StreamHandle stream);  // prepares wait_for()
+  void record(EventHandle event, StreamHandle stream);  // records an event for wait_for()
   void wait_for(EventHandle event, StreamHandle stream);
   void record(Mark& mark, StreamHandle stream);  // synchronize() sets the mark's time
   Seconds since_origin(EventHandle event) const;
@@ -143,7 +143,7 @@ class CudaBackend : public Backend {
   bool is_watched_ = false;
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()
-  std::deque<Mark> marks_;                        // each has a fixed address
+  std::deque<Mark> marks_;                        // in a deque, because marks must not move
   std::vector<Mark*> pending_;                    // the marks recorded since the last synchronize()
   // Times of events are float32 milliseconds since the origin event. The origin is moved forward to keep them precise;
   // it is at `origin_time_` on the device's clock.

@@ -86,7 +86,7 @@ class DnnGraph {
   // A float32 scalar that is stored in the plan.
   Tensor number(float value);
 
-  // [B, h, m, k] x [B, h, k, n], in float32.
+  // The product of [B, h, m, k] and [B, h, k, n], in float32.
   Tensor matmul(Tensor a, Tensor b);
   // Elementwise function of x, or of x and the broadcast b, in float32.
   Tensor pointwise(int mode, Tensor x);

@@ -120,7 +120,7 @@ struct Card {
   int driver_version = 0;      // 13000 for 13.0
   int64_t memory_bytes = 0;
   int64_t cache_bytes = 0;  // size of the last-level cache
-  bool has_pools = false;   // supports allocation in stream order
+  bool has_pools = false;   // true if the card supports allocation in stream order
 };
 
 // The number of cards that the driver reports.

@@ -102,7 +102,7 @@ LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn
 }
 
 // Like map_elements, for Groups::kFours and kNone, if the body needs numbers that start() computes. Every thread of the
-// block calls start() while its first kGroups groups are loaded. If it returns false, nothing is stored.
+// block calls start() while its first kGroups groups are loaded. If start() returns false, nothing is stored.
 template <int kGroups, int kOut, int kIn, class Start, class Body>
 LAPTIME_DEVICE void map_elements_after(const Thread& thread, const Elements<kOut + kIn>& elements, const Start& start,
                                        const Body& body) {

@@ -146,8 +146,8 @@ struct RawEight {
   Words first{}, last{};
 };
 
-// The address of element `position` must be a multiple of 16. `dtype` is the type of `x`; if it is a compile-time
-// constant, the compiler removes the code for other types.
+// Loads eight adjacent elements. The address of element `position` must be a multiple of 16. `dtype` is the type of
+// `x`; if it is a compile-time constant, the compiler removes the code for other types.
 LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, DType dtype, int64_t position) {
   if (dtype != DType::kFloat32) return {load_group<kEight>(thread, x, dtype, position), {}};
   return {load_group<kFour>(thread, x, dtype, position), load_group<kFour>(thread, x, dtype, position + kFour)};

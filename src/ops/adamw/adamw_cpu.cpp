@@ -49,7 +49,7 @@ void skipped_strip(const Strip& strip) {
   if (has_copy) keep(0, At::kW);
 }
 
-// Both choices are template arguments, because a branch in the loop would prevent vectorisation.
+// Updates a strip. Both options are template arguments, because a branch in the loop would prevent vectorisation.
 template <bool decay_first, bool has_copy>
 void strip(const Strip& strip) {
   using At = Operands<has_copy>;

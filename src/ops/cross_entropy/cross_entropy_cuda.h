@@ -111,7 +111,7 @@ struct CrossEntropyRows {
       float exps[kCount];
       LAPTIME_UNROLL
       for (int i = 0; i < kCount; ++i) exps[i] = expf(logits[i] - shift);
-      // Pairwise in float32, because converting every term to float64 takes as long as expf.
+      // Adds pairwise in float32, because converting every term to float64 takes as long as expf.
       LAPTIME_UNROLL
       for (int half = kCount / 2; half > 0; half /= 2) {
         LAPTIME_UNROLL

@@ -213,7 +213,7 @@ struct NormGradX {
 };
 LAPTIME_CUDA_KERNEL(NormGradX, norm_grad_x)
 
-// One thread per column and part of the rows: sums of grad_y xhat and of grad_y.
+// One thread per column and part of the rows: computes the sums of grad_y xhat and of grad_y.
 struct NormParameterParts {
   using Args = NormBackwardArgs;
   using Shared = NothingShared;
@@ -265,7 +265,8 @@ LAPTIME_CUDA_KERNEL(NormParameterParts, norm_parameter_parts)
 // columns of some rows before it writes grad_x there, which may overwrite an operand.
 template <bool kCentred, bool kWide>
 struct NormBackwardPacks : RowsInRegisters {
-  static constexpr int kTogether = kWide ? 1 : 2;  // rows in registers; more would leave room for few blocks
+  // Rows kept in registers; with more, few blocks would run at the same time.
+  static constexpr int kTogether = kWide ? 1 : 2;
   using Args = NormBackwardArgs;
   static constexpr int kSums = kCentred ? 2 * kTogether : kTogether;
   struct Shared {

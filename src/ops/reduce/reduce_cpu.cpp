@@ -18,14 +18,14 @@ constexpr int64_t kRowPiece = 4096;  // columns that are added at a time, so tha
 // How a sum is computed: the axes of the input in memory order, each either kept (with a stride in the output) or
 // reduced.
 struct Reduction {
-  LoopNest nest;               // operand 0: input, 1: output
-  bool along_columns = false;  // the innermost axis is reduced
+  LoopNest nest;               // operand 0 is the input, operand 1 the output
+  bool along_columns = false;  // true if the innermost axis is reduced
   int64_t kept = 1;            // elements of the output, not counting the innermost axis if that is kept
   int64_t reduced = 1;         // elements of the reduced axes, not counting the innermost axis
   int64_t pieces = 1;          // number of pieces of the innermost axis
-  // Units of one part, out of reduced * pieces units if along_columns, otherwise out of `reduced` rows.
+  // The number of units in a part. In all there are reduced * pieces units if along_columns, otherwise `reduced` rows.
   int64_t units_per_part = 1;
-  int64_t parts = 1;  // partial sums for each output
+  int64_t parts = 1;  // number of partial sums for each output
 
   bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
   int64_t piece_size() const { return ceil_div(nest.columns(), pieces); }

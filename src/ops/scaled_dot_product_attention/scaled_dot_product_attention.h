@@ -23,7 +23,7 @@ inline constexpr int64_t kWidestFusedHead = 256;
 
 struct CausalMaskAttributes {
   int64_t size = 0;          // T
-  bool is_additive = false;  // float32 instead of bool
+  bool is_additive = false;  // true if the mask is float32 instead of bool
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("size", self.size);

@@ -23,7 +23,7 @@ inline cpu::GemmOperand gemm_operand(const TensorView& view) {
 inline std::byte* gemm_result(const TensorView& view) {
   return view.data == nullptr ? nullptr : view.data + view.type.layout.offset * size_of(view.type.dtype);
 }
-// Returns false if the bias is not contiguous. Then no implementation can run.
+// Sets the bias. Returns false if the bias is not contiguous; then no implementation can run.
 inline bool set_gemm_bias(cpu::Gemm& gemm, const TensorView& bias) {
   gemm.bias = gemm_operand(bias);
   return bias.shape()[0] == 1 || bias.strides()[0] == 1;
@@ -39,10 +39,10 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   return layout->strides[2] == 1 || shape.n == 1;
 }
 
-// The GEMM implementations. Each has a name, a reason to refuse a GEMM (empty: it supports it), a workspace size, and a
-// function that runs it. `prepare` creates library objects before the first GEMM of a form; `math` states the
-// arithmetic if the factors' type does not imply it. kOwnBits: results differ from those of Tiles in the last bits.
-// kFlushesDenormals: denormals are treated as zero.
+// The GEMM implementations. Each has a name, a reason to refuse a GEMM (empty if it supports the GEMM), a workspace
+// size, and a function that runs it. `prepare` creates library objects before the first GEMM with the same shape and
+// types; `math` states the arithmetic if the factors' type does not imply it. kOwnBits: results differ from those of
+// Tiles in the last bits. kFlushesDenormals: denormals are treated as zero.
 struct OnednnSgemm {
   static constexpr bool kOwnBits = true;
   static std::string name() { return "onednn_sgemm"; }

@@ -107,7 +107,7 @@ using StripFunction = void (*)(const Strip&);
 struct StripProgram {
   StripFunction function = nullptr;
   const void* parameters = nullptr;
-  bool takes_repeated = false;  // the function supports Strip::repeated
+  bool takes_repeated = false;  // true if the function supports Strip::repeated
 };
 
 // Runs the function over all elements of the outputs, which have the same shape; inputs are broadcast to it. The result

@@ -141,8 +141,8 @@ class StripOperand {
   bool is_bytes_ = false;
   int64_t element_ = 0;
   int64_t column_stride_ = 0, row_stride_ = 0;
-  bool repeated_ = false;  // the buffer has one element for each row
-  int64_t constant_ = -1;  // the position of the scalar that fills the buffer
+  bool repeated_ = false;  // true if the buffer has only one element for each row
+  int64_t constant_ = -1;  // the position of the scalar that fills the buffer; -1 if there is none
   alignas(64) std::array<std::byte, kStripSize * sizeof(float)> buffer_;
 };
 

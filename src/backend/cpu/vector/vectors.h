@@ -31,7 +31,7 @@ constexpr int kLanes = 4;
 constexpr int kRegisters = 16;
 #endif
 
-// kLanes elements; arithmetic, comparisons and shifts are lane by lane.
+// Vectors of kLanes elements; arithmetic, comparisons and shifts work lane by lane.
 using Vector = float __attribute__((vector_size(kLanes * 4)));
 using Bits = uint32_t __attribute__((vector_size(kLanes * 4)));
 using HalfBits = uint16_t __attribute__((vector_size(kLanes * 2)));
@@ -63,7 +63,7 @@ inline Bits rounded_bits(const Vector& value) {
   return multiply_add(a - Vector{}, b, c);
 }
 
-// Loads and stores take any alignment.
+// Loads and stores need no alignment.
 inline Vector load(const float* from) {
   Vector value;
   std::memcpy(&value, from, sizeof(value));

@@ -9,7 +9,7 @@
 
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
-constexpr int64_t kBlockRows = 4 * kMicroTile;  // rows of queries
+constexpr int64_t kBlockRows = 4 * kMicroTile;  // rows of queries in a block
 
 // One part of one key head, for the query heads that read it. launch_backward runs it.
 template <class Element, class Unit>

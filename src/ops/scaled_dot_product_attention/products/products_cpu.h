@@ -115,11 +115,11 @@ float* direct_result(const TensorView& view, const Heads& heads, int64_t row) {
   }
 }
 
-// Computes c [heads, m, n] = a [heads, m, k] b [heads, k, n], or adds it to c. Implementation is one of the GEMM
-// implementations in gemm_kernels.h.
 struct ProductSize {
   int64_t heads, m, n, k;
 };
+// Computes c [heads, m, n] = a [heads, m, k] b [heads, k, n], or adds the product to c if `adds`. Implementation is one
+// of the GEMM implementations in gemm_kernels.h.
 template <class Implementation>
 void multiply(cpu::Team& team, const ProductSize& size, const Factor& a, const Factor& b, float* c, bool adds = false) {
   cpu::Gemm gemm;

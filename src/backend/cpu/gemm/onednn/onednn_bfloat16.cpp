@@ -24,7 +24,7 @@ struct BlockKey {
   int64_t a_leading = 0, b_leading = 0, c_leading = 0;
   bool a_transposed = false, b_transposed = false, bias = false;
   bool wide = false;        // the result is float32
-  bool accumulate = false;  // adds to the existing result
+  bool accumulate = false;  // the product is added to the existing result
   friend auto operator<=>(const BlockKey&, const BlockKey&) = default;
 };
 
@@ -193,7 +193,8 @@ void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
   const GemmCut cut(shape, kLimits);
   const BfloatForm form{gemm.bias.present, gemm.c_dtype == DType::kFloat32, gemm.addend.present};
   const auto& products = team.resident<BlockProducts>();
-  std::array<std::array<const BlockProduct*, 2>, 2> product{};  // [at the lower edge][at the right edge]
+  // Indexed by whether the block is at the lower edge, and whether it is at the right edge.
+  std::array<std::array<const BlockProduct*, 2>, 2> product{};
   for (const bool last_row : {false, true}) {
     for (const bool last_column : {false, true}) {
       product[last_row ? 1 : 0][last_column ? 1 : 0] = &products.find(key_of(shape, cut, last_row, last_column, form));

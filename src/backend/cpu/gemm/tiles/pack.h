@@ -43,7 +43,7 @@ struct ABlockSource {
   const std::byte* data = nullptr;
   Strides strides;
   int64_t rows = 0, kc = 0;
-  int64_t readable = 0;  // rows of A from the first row of the block to the last row of A
+  int64_t readable = 0;  // number of rows from the first row of the block to the end of A
 };
 
 // Word w of row i of a panel of A is packed to panel[w * kMr + i]. Rows past the end of the block have arbitrary

@@ -25,7 +25,7 @@ class PanelQueue {
  public:
   struct Panel {
     MacroKernel* block = nullptr;  // null if no panel is left
-    int64_t k = 0, kc = 0;         // the chunk of K
+    int64_t k = 0, kc = 0;         // the chunk [k, k + kc) of K
     int64_t index = 0;             // index of the panel in the block
   };
 
