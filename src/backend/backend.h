@@ -39,7 +39,7 @@ class StepPool {
   // Allocates memory aligned to at least 256 bytes, with arbitrary contents. Throws OutOfMemory.
   virtual std::byte* allocate(int64_t bytes) = 0;
   virtual void free(std::byte* address) = 0;
-  // Peaks since the pool was created: of the requested bytes, and of the device memory that the pool reserved.
+  // Peak bytes since the pool was created: requested by allocations, and reserved by the pool on the device.
   virtual int64_t peak_requested_bytes() const = 0;
   virtual int64_t peak_reserved_bytes() const = 0;
 };

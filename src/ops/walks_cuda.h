@@ -28,7 +28,7 @@ inline bool is_aligned_for_fours(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
 }
 
-// True if 16 bytes can be loaded or stored at every position that is at a multiple of 16 bytes.
+// True if 16 bytes can be loaded or stored at every position whose offset is a multiple of 16 bytes.
 inline bool is_aligned_for_words(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }

@@ -33,7 +33,7 @@ struct CudaLibraries {
   std::shared_ptr<const Dnn> dnn;
 };
 
-// Loads the installed libraries. The others are null.
+// Loads the libraries that are installed; the pointers to all others are null.
 CudaLibraries find_libraries();
 
 class CudaBackend : public Backend {

@@ -47,7 +47,7 @@
 
 namespace laptime::cuda {
 
-constexpr int kWarp = 32;               // threads that exchange values by shuffles
+constexpr int kWarp = 32;               // threads of a warp, which exchange values by shuffles
 constexpr int kMaxBlock = 1024;         // threads of a block
 constexpr int kSharedBytes = 48 << 10;  // per block, without requesting more from the driver
 

@@ -102,8 +102,7 @@ class DnnGraph {
   // x with the last two axes swapped.
   Tensor transposed(Tensor x);
 
-  // Makes the operation that produced x, which must be the last one, round its result to this type or store it to an
-  // operand.
+  // Makes the last operation, which must have produced x, round its result to this type or store it to an operand.
   Tensor rounded(Tensor x, int type);
   void store(Tensor x, Tensor operand);
 

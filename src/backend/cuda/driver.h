@@ -9,7 +9,7 @@
 
 namespace laptime::cuda {
 
-// The types of the driver's interface, as in its ABI; the toolkit's header is not needed to build.
+// Types of the driver's ABI, declared here so that building does not need the toolkit's header.
 using Status = int;
 using DeviceNumber = int;
 using DeviceAddress = unsigned long long;

@@ -13,7 +13,7 @@
 
 namespace laptime::cuda {
 
-// The types of the library's interface, as in its ABI; no header of the library is needed to build.
+// Types of the library's ABI, declared here so that building does not need the library's headers.
 using NcclStatus = int;
 using NcclComm = struct NcclCommObject*;
 struct NcclUniqueId {

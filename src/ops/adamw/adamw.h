@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// When the weight decays, and where eps is added; the formulas are in adamw.cpp.
+// The variants differ in when the weight decays, and in where eps is added; the formulas are in adamw.cpp.
 enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 

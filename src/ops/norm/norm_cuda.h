@@ -9,7 +9,7 @@
 
 namespace laptime::cuda {
 
-// A block per row, for any layout.
+// One block per row, for any layout.
 struct NormForward {
   struct Args {
     DeviceRows x;

@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 namespace {
 
-// How a reduction is divided. This determines its workspace.
+// How a reduction is divided into parts, which determines its workspace.
 struct Division {
   int64_t parts = 1, terms_per_part = 1;
 };

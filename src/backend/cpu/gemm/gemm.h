@@ -50,8 +50,8 @@ struct Gemm {
   std::byte* workspace = nullptr;  // as many bytes as the kernel requires
 };
 
-// Returns an empty string if the factors, the bias, the result and `compute` are of type `dtype`, otherwise the reason.
-// Ignores the addend.
+// Returns an empty string if the factors, the bias, the result and `compute` are of type `dtype`, otherwise the reason
+// why the GEMM is refused. Ignores the addend.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 // An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.

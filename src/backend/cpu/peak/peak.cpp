@@ -53,7 +53,7 @@ struct Rate {
   double cores = 0;  // cores that the process used, on average
 };
 
-// The rate of `threads` threads of the team; the number of pieces is `pieces` times `threads`.
+// Measures the rate of `threads` threads of the team, which run `pieces` pieces per thread.
 Rate rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
   std::atomic<double> flops{0};
   const auto piece = [&](int64_t) {

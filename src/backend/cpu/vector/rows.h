@@ -24,7 +24,7 @@ void for_chunks(int64_t columns, const Body& body) {
 struct RowView {
   const TensorView* tensor;
   int64_t position, stride;  // position of the first element, and stride, in elements
-  // Returns the elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
+  // Returns the elements in memory if they are contiguous float32, otherwise copies them to `buffer` as float32.
   const float* chunk(int64_t begin, int64_t size, float* buffer) const {
     return float_elements(*tensor, position + begin * stride, stride, size, buffer);
   }

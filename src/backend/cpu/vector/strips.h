@@ -59,7 +59,7 @@ void for_strips(cpu::Team& team, const LoopNest& nest, const Body& body) {
 void load_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
 void store_elements(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
 
-// Returns the elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
+// Returns the elements in memory if they are contiguous float32, otherwise copies them to `buffer` as float32.
 inline const float* float_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size,
                                    float* buffer) {
   if (from.type.dtype == DType::kFloat32 && stride == 1) return reinterpret_cast<const float*>(from.data) + position;

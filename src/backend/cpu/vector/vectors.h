@@ -36,7 +36,7 @@ using Vector = float __attribute__((vector_size(kLanes * 4)));
 using Bits = uint32_t __attribute__((vector_size(kLanes * 4)));
 using HalfBits = uint16_t __attribute__((vector_size(kLanes * 2)));
 
-// Rounds each lane to bfloat16, to nearest even, and leaves it in the upper half of its 32 bits; NaN stays NaN.
+// Rounds each lane to bfloat16, to nearest even; the result is in the upper half of the lane's 32 bits. NaN stays NaN.
 inline Bits rounded_bits(const Vector& value) {
   const Bits wide = std::bit_cast<Bits>(value);
   const Bits rounded = wide + 0x7FFFU + ((wide >> 16U) & 1U);

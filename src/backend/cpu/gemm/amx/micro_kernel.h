@@ -10,8 +10,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_amx {
 
-// A micro-tile of 32 x 32 float32 sums: the address of its initial sums (null: zeros) and the address of its results,
-// each with its row stride in elements.
+// A micro-tile of 32 x 32 float32 sums: the address of its initial sums (null for zeros) and the address of its
+// results, each with its row stride in elements.
 struct MicroTile {
   const float* from = nullptr;
   int64_t ld_from = 0;

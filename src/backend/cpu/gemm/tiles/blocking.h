@@ -91,7 +91,7 @@ inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& co
   return {shape, {.rows = best_mc, .columns = best_nc, .row_multiple = costs.row_multiple, .column_multiple = kNr}, 1};
 }
 
-// Describes columns [column, column + nr) of a block's part of B, rows [k, k + kc).
+// Describes rows [k, k + kc) and columns [column, column + nr) of the part of B that a block reads.
 inline BPanelSource b_panel_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                    int64_t column) {
   const cpu::MatrixLayout& b = gemm.shape.b;
@@ -102,7 +102,7 @@ inline BPanelSource b_panel_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .columns = std::min<int64_t>(kNr, block.columns - column)};
 }
 
-// Describes a block's part of A, columns [k, k + kc).
+// Describes columns [k, k + kc) of the part of A that a block reads.
 inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc) {
   const cpu::MatrixLayout& a = gemm.shape.a;
   const int64_t position = position_in_a(gemm.shape, block) + k * a.column_stride;

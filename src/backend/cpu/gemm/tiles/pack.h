@@ -24,8 +24,8 @@ struct Strides {
   int64_t row = 0, column = 0;
 };
 
-// Divides the rows of a block of A evenly into panels of at most mr rows. Panels have an even number of rows, except
-// that the last one may lack one.
+// Divides the rows of a block of A evenly into panels of at most mr rows. All panels have an even number of rows; if
+// the block has an odd number, the last panel extends one row past the end of the block.
 class RowPanels {
  public:
   explicit RowPanels(int64_t rows) : pairs_((rows + 1) / 2), count_((rows + kMr - 1) / kMr) {}

@@ -34,7 +34,7 @@ class PanelQueue {
     chunk_ = {.block = block, .k = k, .kc = kc, .index = end};
     left_.store(end - begin, std::memory_order_release);
   }
-  // Called by the owner, or by a helper between join and leave.
+  // Takes a panel, if one is left. Called by the owner, or by a helper between join and leave.
   Panel take() {
     const int64_t left = left_.fetch_sub(1, std::memory_order_acq_rel);
     if (left <= 0) return {};
@@ -62,7 +62,8 @@ class PanelQueue {
 template <class MacroKernel, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();
-  // At most one thread per block runs. If every thread of the team runs, the panels of a block are also shared.
+  // If there are fewer blocks than threads, one thread runs per block; otherwise all threads run, and also share
+  // panels.
   const int64_t units =
       blocks < team.size() ? blocks : blocks * ceil_div(cut.columns(false), MacroKernel::kPanelColumns);
   std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
