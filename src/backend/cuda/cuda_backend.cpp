@@ -384,8 +384,8 @@ std::optional<Sensors> CudaBackend::sensors() {
   return sensors_ == nullptr ? std::nullopt : std::optional<Sensors>(sensors_->read());
 }
 
-// Copies run in the kernels' stream. cuMemcpyHtoD would copy in the default stream, for which this stream does not
-// wait, and it may return before the bytes have arrived in device memory.
+// Copies run in the kernels' stream. cuMemcpyHtoD would copy in the default stream, which the kernels' stream does not
+// wait for, and could return before the bytes have arrived in device memory.
 void CudaBackend::write(std::byte* device, const std::byte* host, int64_t bytes) {
   make_current();
   driver_->check(driver_->cuMemcpyHtoDAsync(address_of(device), host, static_cast<size_t>(bytes), stream_->handle),

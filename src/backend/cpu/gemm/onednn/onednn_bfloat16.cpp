@@ -18,7 +18,7 @@ using dnnl::memory;
 // The float32 accumulator of a block, rows x columns, must fit the scratch of a thread.
 constexpr GemmCut::Limits kLimits{.rows = 512, .columns = 384, .row_multiple = 16, .column_multiple = 48};
 
-// Everything that a primitive depends on.
+// The key of a primitive: everything that the primitive depends on.
 struct BlockKey {
   int64_t rows = 0, columns = 0, depth = 0;
   int64_t a_leading = 0, b_leading = 0, c_leading = 0;
