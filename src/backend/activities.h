@@ -11,11 +11,11 @@ namespace laptime {
 
 struct Activities {
   std::string records;  // the source of the records, such as "CUPTI"
-  std::string missing;  // reason for missing records; empty if there are records
+  std::string missing;  // why there are no records; empty if there are some
   int64_t kernels = 0;
-  int64_t copies = 0;  // copies and fills of memory
-  Seconds busy{};      // time in which at least one activity ran
-  // The busy time between each mark and the next one; empty if the device cannot tell.
+  int64_t copies = 0;  // memory copies and memory fills
+  Seconds busy{};      // time during which at least one activity ran
+  // Busy time between consecutive marks; empty if the device cannot tell.
   std::vector<Seconds> between_marks;
 };
 

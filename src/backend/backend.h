@@ -25,7 +25,7 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   virtual ~DeviceMemory() = default;
-  virtual std::byte* data() = 0;  // null if the device computes nothing
+  virtual std::byte* data() = 0;  // null if kernels compute no values
 };
 
 // Memory that a device allocates and frees in the order of its queue, like the allocator of an eager framework. Freed
@@ -39,7 +39,7 @@ class StepPool {
   // Allocates memory aligned to at least 256 bytes, with arbitrary contents. Throws OutOfMemory.
   virtual std::byte* allocate(int64_t bytes) = 0;
   virtual void free(std::byte* address) = 0;
-  // Peaks since the pool was created: of the requested bytes, and of the device memory that the pool reserved.
+  // Peak bytes since the pool was created: requested by allocations, and reserved by the pool on the device.
   virtual int64_t peak_requested_bytes() const = 0;
   virtual int64_t peak_reserved_bytes() const = 0;
 };
@@ -53,7 +53,7 @@ struct Launch {
   std::byte* workspace = nullptr;
   double flops = 0;           // model FLOPs
   int64_t bytes = 0;          // bytes that must be read and written
-  bool communicates = false;  // runs in the communication queue
+  bool communicates = false;  // true if the launch runs in the communication queue
 };
 
 // Start and end of a communication launch, on the device's clock.
@@ -85,13 +85,14 @@ class Recording {
 // The result of measuring a limit.
 struct LimitReading {
   double value = 0;
-  bool is_estimate = false;  // true if the device was not idle and did not reach the limit
+  bool is_estimate = false;  // true if other work kept the device from reaching the limit
 
   LimitReading(double measured) : value(measured) {}  // NOLINT(google-explicit-constructor)
   LimitReading(double measured, bool estimated) : value(measured), is_estimate(estimated) {}
 };
 
-// A limit of the device, such as its peak FLOP/s, to compare measurements with, and how to measure it.
+// A limit of the device, such as its peak FLOP/s, that measurements are compared with, and the function that measures
+// it.
 struct DeviceLimit {
   enum class Kind : uint8_t {
     kProductFlops,  // FLOP/s of matrix products on all threads
@@ -112,33 +113,34 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::string name() const = 0;  // "cpu", "roofline:h100"
-  // False if kernels compute no values, so that there are no losses either.
+  // False if kernels compute no values; a step then has no loss.
   virtual bool computes() const = 0;
   virtual const KernelTable& kernel_table() const = 0;
   std::span<const Kernel> kernels(const OpCard& op) const { return kernel_table().of(op); }
   // Allocates memory aligned to at least 64 bytes and touches all its pages, so that a step has no page faults. Throws
   // Error if there is not enough memory.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
-  // Creates a pool if the device allocates the values of a step one by one; null if they are placed in one block. The
-  // backend must outlive the pool.
+  // Creates a pool if the device allocates each value of a step separately; returns null if all values are placed in
+  // one block. The backend must outlive the pool.
   virtual std::unique_ptr<StepPool> step_pool() { return nullptr; }
-  // The peak of the device memory held since reset_peak_held_bytes, which sets the peak to the bytes held at that time.
+  // Peak bytes of device memory held since the last call of reset_peak_held_bytes, which sets the peak to the bytes
+  // held now.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
 
   // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
   // Enqueues a launch. Launches and marks execute in order. Communication launches execute in order among themselves,
-  // after all launches enqueued before them and concurrently with later ones. The caller may then change everything
-  // that `launch` points to, except the bytes of the operands.
+  // after all launches enqueued before them and concurrently with later ones. After the call, the caller may change
+  // everything that `launch` points to, except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
-  // Sets the ranks that take part in communication; called before the first communication launch. The group must
-  // outlive the backend.
+  // Sets the ranks that take part in communication; must be called before the first communication launch. The group
+  // must outlive the backend.
   virtual void join(Group& group) { static_cast<void>(group); }
-  // Later launches and marks begin when the first `count` communication launches since synchronize are done.
+  // Delays later launches and marks until the first `count` communication launches since the last synchronize are done.
   virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
-  // The communication launches between the last two calls of synchronize, and how long other launches waited for them.
-  // A call of synchronize without new communication launches keeps the previous times.
+  // Returns the times of the communication launches between the last two calls of synchronize, and how long other
+  // launches waited for them. Calls of synchronize without new communication launches do not count.
   virtual CommunicationTimes communication_times() const { return {}; }
   // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;
@@ -157,14 +159,14 @@ class Backend {
   virtual void synchronize() = 0;
   // The time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;
-  // True if this clock and the marks come from other hardware than the host's clock, and so may disagree with it.
+  // True if the marks and now() use a different hardware clock from the host's, so that the two clocks may disagree.
   virtual bool has_own_clock() const { return false; }
-  // The clock of the device, read by the host. It is monotonic and has an arbitrary origin. May wait until the queue is
-  // empty.
+  // Reads the clock of the device from the host. The clock is monotonic and has an arbitrary origin. May wait until the
+  // queue is empty.
   virtual Seconds now() = 0;
 
-  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches
-  // start later, but not run longer. A device that keeps no records says so in `missing`.
+  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches start
+  // later, but not run longer. If the device keeps no records, Activities::missing says so.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;
@@ -186,7 +188,8 @@ class Backend {
   // timed region.
   virtual std::optional<Sensors> sensors() { return std::nullopt; }
 
-  // The limits that apply to a step whose matrix products have factors of this type; empty if nothing is computed.
+  // The limits that apply to a step whose matrix products have factors of this type; empty if kernels compute no
+  // values.
   virtual std::vector<DeviceLimit> limits(DType factors) {
     static_cast<void>(factors);
     return {};

@@ -27,10 +27,10 @@ class Group {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Sends and receives all messages, and returns when those of this rank are done. Messages between two ranks arrive in
-  // the order in which they were sent, and each must have the size that its receiver expects. Every rank must make the
-  // same calls in the same order, from one thread at a time. If a rank ends early or falls silent, the runs of all
-  // others end.
+  // Sends all outgoing and receives all incoming messages of this rank, and then returns. Messages between two ranks
+  // arrive in the order in which they were sent, and each must have the size that its receiver expects. Every rank must
+  // make the same calls in the same order, from one thread at a time. If a rank ends early or falls silent, the runs of
+  // all others end.
   virtual void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) = 0;
 
   // Bytes that this rank has sent in `exchange` so far.

@@ -39,7 +39,7 @@ enum class ProductMath : uint8_t {
   kBFloat16,  // factors in bfloat16, or rounded to it, and sums in float32
   kFloat16,   // factors in float16, or rounded to it, widened to float32, and sums in float32
   kSplit,     // float32 factors, each as three bfloat16 terms (docs/adr/0009), and sums in float32
-  kFloat64,   // sums in float64: the reference
+  kFloat64,   // sums in float64; used by the reference
 };
 
 // "float32", "tf32", "bfloat16", ...: the name used in messages.
@@ -57,24 +57,25 @@ struct Kernel {
   std::string name;  // "rows_avx512"
   // Returns an empty string if the kernel supports the signature, otherwise the reason why it does not.
   std::string (*supports)(const Signature&) = nullptr;
-  // Bytes of workspace; null: none. Must not depend on the number of threads, so that a plan is valid for any number.
+  // Returns the bytes of workspace; null if none is needed. Must not depend on the number of threads, so that a plan is
+  // valid for any number.
   int64_t (*workspace)(const Signature&) = nullptr;
   // Creates objects that launches of this signature look up in the queue, such as primitives of a library. Runs before
-  // the first launch, and has no effect when run again. May allocate and throw. Null: nothing to prepare.
+  // the first launch, and has no effect when run again. May allocate and throw. Null if there is nothing to prepare.
   void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
-  // The arithmetic of the products for a signature; null: the op multiplies no matrices.
+  // The arithmetic of the products for a signature; null if the op multiplies no matrices.
   ProductMath (*product_math)(const Signature&) = nullptr;
-  // Denormal operands and results of products are treated as zero, as AMX and the bfloat16 dot product do.
+  // True if denormal operands and results of products are treated as zero, as AMX and the bfloat16 dot product do.
   bool flushes_denormals = false;
-  // Intermediate values that are factors of another product are rounded to the type of the op's factors, as the op's
-  // primitives do under autocast (docs/adr/0017).
+  // True if intermediate values that are factors of another product are rounded to the type of the op's factors, as the
+  // op's primitives do under autocast (docs/adr/0017).
   bool rounds_between_products = false;
-  // Gives the same bits as every other kernel of the op with this flag, apart from the reference, on any x86-64
-  // processor with fused multiply-adds and for any number of threads. False for library kernels, and for instructions
-  // that round differently.
+  // True if the kernel gives the same bits as every other kernel of the op with this flag, apart from the reference, on
+  // any x86-64 processor with fused multiply-adds and for any number of threads. False for library kernels, and for
+  // instructions that round differently.
   bool reproducible = true;
-  // A library that the kernel needs and that a device may lack; null: none is needed, or it is part of the program.
+  // A library that the kernel needs and that a device may lack; null if there is none, or if it is part of the program.
   const char* library = nullptr;
 
   ProductMath math_of_products(const Signature& signature) const {
@@ -92,8 +93,8 @@ class KernelTable {
   // Kernels of one op are in order of preference; kernels of different ops may be interleaved.
   explicit KernelTable(std::vector<Kernel> kernels);
 
-  // The kernels of an op in order of preference, the reference, if there is one, last; empty if the device cannot run
-  // the op.
+  // The kernels of an op in order of preference, with the reference, if there is one, last; empty if the device cannot
+  // run the op.
   std::span<const Kernel> of(const OpCard& op) const;
   // Ops that have a kernel, in the order of their first kernels.
   const std::vector<const OpCard*>& ops() const { return ops_; }

@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// If a loop states no work, it is the only one of its kernel.
+// A loop without stated work is the only loop of its kernel, so its weight does not matter.
 double work_of(const LaunchLoop& loop) { return loop.work.flops > 0 ? loop.work.flops : 1; }
 
 double total_work(std::span<const LaunchLoop> loops) {
@@ -21,7 +21,7 @@ double largest_share(const LaunchLoop& loop) {
   return std::min(1.0, loop.work.largest / static_cast<double>(loop.units));
 }
 
-// The time of a loop relative to one thread. If units are equal, the number of rounds is rounded up.
+// The time of a loop on `threads` threads relative to its time on one thread. Equal units run in whole rounds.
 double relative_time(const LaunchLoop& loop, int threads) {
   const bool are_equal = loop.work.largest == 1;
   const double rounds =

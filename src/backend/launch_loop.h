@@ -6,9 +6,9 @@
 
 namespace laptime {
 
-// The work of a loop. A kernel states it if it has several loops or units of unequal size.
+// The work of a loop. A kernel must state it if the kernel has several loops, or if units differ in size.
 struct LoopWork {
-  double flops = 0;    // total over all units, including kFlopsPerElement for each element moved; 0: not stated
+  double flops = 0;    // total over all units, including kFlopsPerElement for each element moved; 0 if not stated
   double largest = 1;  // work of the largest unit relative to the mean
 };
 
@@ -26,7 +26,7 @@ struct LaunchLoop {
 double largest_unit_share(std::span<const LaunchLoop> loops);
 
 // Upper bound on the speed-up of these loops, run one after the other on `threads` threads, if every thread is as fast
-// as a single one; 1 without a loop.
+// as one that runs alone; 1 without a loop.
 double speed_up_bound(std::span<const LaunchLoop> loops, int threads);
 
 }  // namespace laptime

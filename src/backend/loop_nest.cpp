@@ -47,7 +47,7 @@ void sort_by_first_operand(LoopNest& nest) {
   }
 }
 
-// Merges adjacent axes that are one axis, with a single stride, for every operand.
+// Merges adjacent axes that every operand can iterate over as one axis with a single stride.
 void merge(LoopNest& nest) {
   size_t last = 0;
   for (size_t axis = 1; axis < static_cast<size_t>(nest.rank); ++axis) {

@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt: decides which operands the library reads directly and which are copied first, and pads
+// Matrix products with cuBLASLt: decides which operands the library reads directly and which are copied first, and pads
 // or splits products with unaligned rows.
 #include <algorithm>
 #include <bit>
@@ -323,8 +323,8 @@ class SplitProduct {
   TensorView whole_bias_, rest_bias_;
 };
 
-// The rest takes the first proposal and no tf32. The library's estimates for a product this small differ from those for
-// the part in place, and it may refuse to launch one with a tiny inner size in tf32.
+// The rest uses the first proposal, without tf32: the library's estimates for such a small product differ from those
+// for `whole`, and in tf32 it may refuse to launch a product with a tiny inner size.
 BlasChoice choice_of_rest(BlasChoice choice) {
   choice.algorithm = 0;
   choice.tf32 = false;
@@ -356,7 +356,7 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   }
   if (!choice.padded) return "";
   if (SplitProduct(product).splits()) return "";
-  // The library proposes algorithms for such products that it then refuses to launch.
+  // For these products, the library proposes algorithms that it then refuses to launch.
   if (shape[-2] * size_of(product.compute) < kAlignment) return "the inner size is less than 16 bytes";
   const PaddedProduct padded(product, nullptr);
   if (!padded.pads()) return "all rows begin at multiples of 16 bytes";

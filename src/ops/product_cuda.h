@@ -28,14 +28,14 @@ void launch_product(const KernelCall& call, const Product& product);
 struct BlasChoice {
   int algorithm = 0;  // index among the library's proposals
   bool tf32 = false;
-  bool any_order = false;  // as in BlasProduct
-  // For matrices whose rows or sides are not multiples of 16 bytes, such as logits for a vocabulary of 50,257. The
-  // library has only slow algorithms for such matrices. A matrix with unaligned rows is copied to or from padded
-  // memory. If all rows are aligned, and only a side is odd, the part up to the last multiple is computed in place, and
-  // the rest with copies.
+  bool any_order = false;  // see BlasProduct::any_order
+  // Pads matrices whose rows or sides are not multiples of 16 bytes, such as logits for a vocabulary of 50,257: the
+  // library has only slow algorithms for them. A matrix with unaligned rows is copied to or from padded memory. If all
+  // rows are aligned, and only a side is odd, the part up to the last multiple is computed in place, and the rest with
+  // copies.
   bool padded = false;
 };
-inline constexpr int kPaddedAlgorithms = 3;  // proposals that are tried with padded matrices
+inline constexpr int kPaddedAlgorithms = 3;  // number of proposals that are tried with padded matrices
 
 std::string blas_refusal(const Product& product, const BlasChoice& choice);
 int64_t blas_workspace(const Product& product, const BlasChoice& choice = {});
@@ -56,7 +56,7 @@ struct ViewsOfSignature {
   }
 };
 
-// The functions of a kernel that multiplies by cuBLASLt.
+// The functions of a kernel that multiplies with cuBLASLt.
 template <ProductOfCall kProductOf, int kAlgorithm, bool kTf32, bool kAnyOrder = false, bool kPadded = false>
 struct BlasKernel {
   static constexpr BlasChoice kChoice{kAlgorithm, kTf32, kAnyOrder, kPadded};

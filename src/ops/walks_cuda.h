@@ -28,7 +28,7 @@ inline bool is_aligned_for_fours(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
 }
 
-// True if 16 bytes can be loaded or stored at every position that is at a multiple of 16 bytes.
+// True if 16 bytes can be loaded or stored at every position whose offset is a multiple of 16 bytes.
 inline bool is_aligned_for_words(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }
@@ -128,13 +128,13 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
 }
 
 // The number of threads for `groups` groups. If the card can run a thread for every group at the same time, each thread
-// takes one; otherwise up to `in_flight`.
+// takes one group; otherwise it takes up to `in_flight`.
 inline int64_t threads_for_groups(int64_t groups, int in_flight) {
   constexpr int64_t kResident = int64_t{1} << 18;
   return groups <= kResident ? groups : std::max(kResident, (groups + in_flight - 1) / in_flight);
 }
 
-// The number of threads. Each thread takes one or more groups, or elements if they are moved one by one.
+// The number of threads to launch. Each takes one or more groups, or elements if they are moved one by one.
 template <int kOperands>
 int64_t mapped_threads(const Elements<kOperands>& elements) {
   if (elements.groups == Groups::kNone) return elements.count;

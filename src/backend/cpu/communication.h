@@ -13,8 +13,8 @@
 
 namespace laptime::cpu {
 
-// Launches run one after the other. Each runs after all computation that was launched before it, because a CPU's other
-// launches block.
+// Launches run one at a time, each after all computation that was launched before it: a CPU's other launches block
+// until they are done.
 class Communication {
  public:
   explicit Communication(Group& group);

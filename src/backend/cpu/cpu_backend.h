@@ -56,7 +56,7 @@ class CpuBackend : public Backend {
   std::vector<Seconds> marks_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   Team team_;
-  std::unique_ptr<Communication> communication_;  // null: one rank
+  std::unique_ptr<Communication> communication_;  // null if there is only one rank
 };
 
 }  // namespace laptime::cpu

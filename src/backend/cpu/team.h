@@ -18,7 +18,7 @@
 namespace laptime::cpu {
 
 // Runs loops on a fixed number of threads, including the calling thread. Kernels divide their work by shape, not by the
-// number of threads, so that results are the same for any number. Only one thread may call, and loops must not be
+// number of threads, so that results do not depend on that number. Only one thread may call, and loops must not be
 // nested.
 class Team : public Queue {
  public:
@@ -34,7 +34,7 @@ class Team : public Queue {
 
   // Calls body(index) or body(index, thread) for every index of [0, count). Indices are assigned one at a time, in
   // order. `thread` in [0, size()) is the thread that runs the index, 0 for the caller; use it to find scratch, never
-  // to divide work. A kernel with several loops passes the work of each.
+  // to divide work. If a kernel has several loops, it must pass the work of each.
   template <class Body>
   void parallel_for(int64_t count, const Body& body, const LoopWork& work = {}) {
     loop(count, 1, body, work);
@@ -82,8 +82,8 @@ class Team : public Queue {
   // kScratchBytes bytes for one thread, aligned to 64 bytes. The contents are those that the previous kernel left.
   std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
-  // Returns the team's object of type T, which is constructed as T(team) on first use. It keeps state of a library
-  // between launches. Only the launching thread may call this function.
+  // Returns the team's object of type T, which is constructed as T(team) on first use. Such an object keeps library
+  // state between launches. Only the launching thread may call this function.
   template <class T>
   T& resident() {
     std::shared_ptr<void>& slot = residents_[&kTypeKey<T>];

@@ -11,7 +11,7 @@
 
 namespace laptime::cuda {
 
-// The types of the library's interface, as in its ABI; the toolkit's header is not needed to build.
+// Types of the library's ABI, declared here so that building does not need the toolkit's header.
 using BlasStatus = int;
 using BlasHandle = struct BlasObject*;
 using BlasProductHandle = struct BlasProductObject*;

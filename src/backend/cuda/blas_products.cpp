@@ -38,7 +38,8 @@ struct BlasProducts::Prepared {
                "cublasLtMatmulDescSetAttribute");
   }
 
-  // Creates the layout of the transpose of [rows, columns]. Returns whether the library must transpose it.
+  // Creates the layout of the transpose of [rows, columns]. Returns true if the library must transpose the stored
+  // matrix.
   bool describe(BlasLayoutHandle& layout, const BlasMatrix& matrix, int64_t rows, int64_t columns, int64_t batches) {
     const bool transposed = !matrix.columns_adjacent;
     blas.check(blas.cublasLtMatrixLayoutCreate(&layout, type_number(matrix.dtype),
@@ -137,7 +138,7 @@ void BlasProducts::prepare(const BlasProduct& product) {
   prepared_.emplace(product, std::move(prepared));
 }
 
-// Always requests the same number of proposals, once for each product: the requested number may change their order.
+// Requests proposals once for each product, and always the same number, because that number may change their order.
 const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& product, const Prepared& described) {
   constexpr int kMost = 32;
   BlasProduct key = product;

@@ -1,4 +1,4 @@
-// BlasProducts: runs matrix products by cuBLASLt in one stream. Each product is prepared before it runs.
+// BlasProducts: runs matrix products with cuBLASLt in one stream. Each product is prepared before it runs.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct BlasProduct {
   bool adds_c = false;
   bool tf32 = false;  // round float32 factors to the 10 mantissa bits of TF32
   int algorithm = 0;  // index among the algorithms that the library proposes; these are sorted by estimated time
-  // Also allow algorithms that add partial sums in no fixed order, or round them in between. Only for comparison,
-  // because their results vary between runs.
+  // Also allow algorithms that add partial sums in no fixed order, or round partial sums before adding them. Only for
+  // comparison, because results vary between runs.
   bool any_order = false;
 
   friend auto operator<=>(const BlasProduct&, const BlasProduct&) = default;
@@ -54,7 +54,7 @@ struct BlasOperands {
   void* d = nullptr;
 };
 
-// Thrown if the library proposes too few algorithms for the index of a product.
+// Thrown if the library proposes so few algorithms that BlasProduct::algorithm is not an index of them.
 class MissingProposal : public Error {
  public:
   using Error::Error;
@@ -65,8 +65,8 @@ class BlasProducts {
   // Bytes of device memory shared by all products of a stream, as recommended by NVIDIA.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
-  // The context of the stream must be current. `workspace` has kWorkspaceBytes, aligned to 256, and must outlive the
-  // object. Throws Error if the library cannot start.
+  // The context of the stream must be current. `workspace` has kWorkspaceBytes, is aligned to 256 bytes, and must
+  // outlive the object. Throws Error if the library cannot start.
   BlasProducts(std::shared_ptr<const Blas> blas, StreamHandle stream, DeviceAddress workspace);
   BlasProducts(const BlasProducts&) = delete;
   BlasProducts& operator=(const BlasProducts&) = delete;
@@ -89,7 +89,7 @@ class BlasProducts {
   DeviceAddress workspace_;
   BlasHandle handle_ = nullptr;
   std::map<BlasProduct, std::unique_ptr<Prepared>> prepared_;
-  std::map<BlasProduct, std::vector<BlasAlgorithm>> proposals_;  // keyed by the product with algorithm 0
+  std::map<BlasProduct, std::vector<BlasAlgorithm>> proposals_;  // keyed by the product, with its algorithm set to 0
 };
 
 }  // namespace laptime::cuda

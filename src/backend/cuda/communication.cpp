@@ -1,4 +1,4 @@
-// Orders the stream of communication and that of the kernels by events.
+// Orders the communication stream and the kernels' stream by events.
 #include "backend/cuda/communication.h"
 
 #include <utility>

@@ -26,15 +26,15 @@ class CudaBackend::Communication : public GroupQueue {
   // Waits until both streams are empty. Throws Error if NCCL has met an error.
   void synchronize();
 
-  // The launches, and the waits for them, since the last synchronization.
+  // Numbers of launches, and of waits for launches, since the last synchronization.
   struct Enqueued {
     size_t launches = 0;
     size_t waits = 0;
   };
-  // Replaces the counts and returns the old ones: recording a step enqueues nothing, and each run of the recording
-  // enqueues all of it.
+  // Replaces the counts and returns the old ones. For recordings: recording a step enqueues nothing, and each run of
+  // the recording enqueues everything that was recorded.
   Enqueued exchange(Enqueued enqueued) { return std::exchange(enqueued_, enqueued); }
-  // Call when the marks have their times.
+  // Must be called after the times of the marks are known.
   void take_times();
   const CommunicationTimes& times() const { return times_; }
 
@@ -50,7 +50,7 @@ class CudaBackend::Communication : public GroupQueue {
   // after launch i.
   EventHandle ready_ = nullptr;
   std::vector<EventHandle> done_;
-  std::deque<Interval> launches_, waits_;  // reused; marks have a fixed address
+  std::deque<Interval> launches_, waits_;  // reused; in deques, because marks must not move
   Enqueued enqueued_;
   CommunicationTimes times_;
 };

@@ -19,7 +19,7 @@ DeviceAddress address_of(const std::byte* device) { return reinterpret_cast<Devi
 
 constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING: does not wait for the default stream
 constexpr unsigned kExternalEvent = 1;      // CU_EVENT_RECORD_EXTERNAL: each run of the graph records the event
-constexpr int kRelaxedCapture = 2;          // CU_STREAM_CAPTURE_MODE_RELAXED: kernels may be loaded meanwhile
+constexpr int kRelaxedCapture = 2;          // CU_STREAM_CAPTURE_MODE_RELAXED: kernels may be loaded during the capture
 
 }  // namespace
 
@@ -384,8 +384,8 @@ std::optional<Sensors> CudaBackend::sensors() {
   return sensors_ == nullptr ? std::nullopt : std::optional<Sensors>(sensors_->read());
 }
 
-// Copies run in the kernels' stream. cuMemcpyHtoD would copy in the default stream, for which this stream does not
-// wait, and it may return before the bytes have arrived in device memory.
+// Copies run in the kernels' stream. cuMemcpyHtoD would copy in the default stream, which the kernels' stream does not
+// wait for, and could return before the bytes have arrived in device memory.
 void CudaBackend::write(std::byte* device, const std::byte* host, int64_t bytes) {
   make_current();
   driver_->check(driver_->cuMemcpyHtoDAsync(address_of(device), host, static_cast<size_t>(bytes), stream_->handle),

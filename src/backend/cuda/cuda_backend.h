@@ -33,7 +33,7 @@ struct CudaLibraries {
   std::shared_ptr<const Dnn> dnn;
 };
 
-// Loads the installed libraries. The others are null.
+// Loads the libraries that are installed; the pointers to all others are null.
 CudaLibraries find_libraries();
 
 class CudaBackend : public Backend {
@@ -93,7 +93,7 @@ class CudaBackend : public Backend {
     CudaBackend& owner_;
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
-    std::unique_ptr<BlasProducts> products_;  // null: the library is missing
+    std::unique_ptr<BlasProducts> products_;  // null if the library is missing
     DeviceAddress workspace_ = 0;             // workspace of products_; not counted as held, like the context
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
@@ -118,11 +118,11 @@ class CudaBackend : public Backend {
   StreamHandle new_stream() const;
   EventHandle new_event() const;
   void destroy(EventHandle event) const;
-  void record(EventHandle event, StreamHandle stream);  // for wait_for()
+  void record(EventHandle event, StreamHandle stream);  // records an event for wait_for()
   void wait_for(EventHandle event, StreamHandle stream);
-  void record(Mark& mark, StreamHandle stream);  // synchronize() sets its time
+  void record(Mark& mark, StreamHandle stream);  // synchronize() sets the mark's time
   Seconds since_origin(EventHandle event) const;
-  // The highest FLOP/s of square products by cuBLASLt, and the highest bytes/s (read plus written) of a copy.
+  // The highest FLOP/s of square matrix products in cuBLASLt, and the highest bytes/s (read plus written) of a copy.
   double measure_products(DType factors);
   double measure_copies();
   // Runs `enqueue` many times and returns the shortest time.
@@ -143,7 +143,7 @@ class CudaBackend : public Backend {
   bool is_watched_ = false;
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()
-  std::deque<Mark> marks_;                        // each has a fixed address
+  std::deque<Mark> marks_;                        // in a deque, because marks must not move
   std::vector<Mark*> pending_;                    // the marks recorded since the last synchronize()
   // Times of events are float32 milliseconds since the origin event. The origin is moved forward to keep them precise;
   // it is at `origin_time_` on the device's clock.

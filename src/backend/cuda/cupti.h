@@ -16,12 +16,12 @@ using CuptiStatus = int;
 // (CUpti_ActivityKernel4 and later, CUpti_ActivityMemcpy, CUpti_ActivityMemset).
 struct ActivityRecord {
   uint32_t kind = 0;
-  uint32_t fill_value = 0;  // this and the next field only in the record of a fill
+  uint32_t fill_value = 0;  // this and the next field are present only in the record of a fill
   uint64_t fill_bytes = 0;
   uint64_t begin = 0, end = 0;  // nanoseconds
 };
 
-// A fill that separates launches in the records: no other one has this value and size.
+// A fill that separates launches in the records: no other fill has this value and size.
 constexpr unsigned char kSeparatorValue = 0xA5;
 constexpr size_t kSeparatorBytes = 1;
 

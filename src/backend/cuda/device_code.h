@@ -47,7 +47,7 @@
 
 namespace laptime::cuda {
 
-constexpr int kWarp = 32;               // threads that exchange values by shuffles
+constexpr int kWarp = 32;               // threads of a warp, which exchange values by shuffles
 constexpr int kMaxBlock = 1024;         // threads of a block
 constexpr int kSharedBytes = 48 << 10;  // per block, without requesting more from the driver
 
@@ -81,8 +81,8 @@ class Thread {
     return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
   }
 
-  // Requests memory into the cache of the card, without waiting for it. The address and the number of bytes must be
-  // multiples of 16. Cards before Hopper ignore it.
+  // Prefetches memory into the cache of the card, without waiting for it. The address and the number of bytes must be
+  // multiples of 16. Does nothing on cards before Hopper.
   __device__ void prefetch(const void* address, int bytes) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(address), "r"(bytes));
@@ -112,7 +112,7 @@ class Thread {
 template <class K>
 constexpr const char* kKernelName = kernel_name(std::type_identity<K>{});
 
-// The source location; as a default argument, the caller's. (clang 14 does not have std::source_location.)
+// A source location: as a default argument, that of the caller. (clang 14 does not have std::source_location.)
 struct Place {
   const char* file = "";
   int line = 0;
@@ -127,9 +127,9 @@ class HostThread {
   virtual ~HostThread() = default;
   virtual void synchronize(Place place) = 0;
   virtual uint64_t exchange(uint64_t bits, int mask, Place place) = 0;
-  // Called before an access to memory outside the block.
+  // Called before an access to memory other than shared arrays.
   virtual void check_alignment(const void* address, size_t alignment, Place place) = 0;
-  // Called before the access.
+  // Called before each load or store.
   virtual void on_load(const void* address, size_t bytes, Place place) = 0;
   virtual void on_store(void* address, size_t bytes, Place place) = 0;
   // Called before an access to element `index` of a shared array.

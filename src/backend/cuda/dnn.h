@@ -10,7 +10,7 @@
 
 namespace laptime::cuda {
 
-// The types of the library's interface, as in its ABI; no header of the library is needed to build.
+// Types of the library's ABI, declared here so that building does not need the library's headers.
 using DnnStatus = int;
 using DnnHandle = struct DnnObject*;
 using DnnDescriptorHandle = struct DnnDescriptorObject*;
@@ -58,7 +58,8 @@ inline constexpr int kFloat = 0, kHalf = 2, kInt32 = 4, kBFloat16 = 9, kBoolean 
 inline constexpr int kAdd = 0, kMul = 1, kDiv = 6, kSub = 9, kExp = 13, kLog = 15, kGreaterOrEqual = 303, kIndex = 501,
                      kSelect = 601;
 inline constexpr int kReduceAdd = 0, kReduceMax = 3;
-// Modes of the heuristic: the fast estimate, and a fallback for graphs that no other engine supports.
+// Modes of the heuristic: kHeuristicA is the fast estimate, kHeuristicFallback is for graphs that no other engine
+// supports.
 inline constexpr int kHeuristicFallback = 2, kHeuristicA = 3;
 // Numerical notes.
 inline constexpr int kNondeterministic = 4;

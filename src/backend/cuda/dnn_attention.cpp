@@ -1,5 +1,5 @@
-// Builds attention as cuDNN graphs, in the form that the library recognises and runs as one or a few kernels: that of
-// the composite nodes in NVIDIA's cudnn-frontend (scaled_dot_product_flash_attention.h).
+// Builds attention as cuDNN graphs like the composite nodes in NVIDIA's cudnn-frontend
+// (scaled_dot_product_flash_attention.h): the library recognises this form and runs it as one or a few kernels.
 #include "backend/cuda/dnn_attention.h"
 
 #include <cmath>
@@ -20,20 +20,20 @@ int element_type(const DnnAttention& attention) {
   return attention.dtype == DType::kBFloat16 ? dnn::kBFloat16 : dnn::kHalf;
 }
 
-// [batch, heads, positions, width]
+// Adds an operand [batch, heads, positions, width].
 Tensor rows(DnnGraph& graph, const DnnAttention& attention, int64_t heads, const DnnAttention::Strides& strides) {
   return graph.operand(element_type(attention), {attention.batch, heads, attention.positions, attention.width},
                        {strides[0], strides[1], strides[2], 1});
 }
 
-// [batch, kv_heads, width, positions]
+// Adds an operand that is read as its transpose, [batch, kv_heads, width, positions].
 Tensor columns(DnnGraph& graph, const DnnAttention& attention, const DnnAttention::Strides& strides) {
   return graph.operand(element_type(attention),
                        {attention.batch, attention.kv_heads, attention.width, attention.positions},
                        {strides[0], strides[1], 1, strides[2]});
 }
 
-// [batch, heads, positions, 1] in float32
+// Adds an operand with one float32 number per row, [batch, heads, positions, 1].
 Tensor row_numbers(DnnGraph& graph, const DnnAttention& attention) {
   return graph.operand(dnn::kFloat, {attention.batch, attention.heads, attention.positions, 1},
                        {attention.heads * attention.positions, attention.positions, 1, 1});
@@ -52,7 +52,7 @@ Tensor masked(DnnGraph& graph, const DnnAttention& attention, Tensor scores) {
   return graph.select(scores, graph.number(-std::numeric_limits<float>::infinity()), visible);
 }
 
-// Operands: q, k, v, values, log_sum_exp.
+// Builds the graph of forward. Its operands, in order: q, k, v, values, log_sum_exp.
 DnnGraph forward_graph(const DnnAttention& attention) {
   DnnGraph graph;
   const Tensor q = rows(graph, attention, attention.heads, attention.q);
@@ -73,9 +73,9 @@ DnnGraph forward_graph(const DnnAttention& attention) {
   return graph;
 }
 
-// Computes the gradients as in scaled_dot_product_attention.cpp. Operands: q, k, v, values, log_sum_exp, grad_values,
-// grad_q, grad_k, grad_v, and the row sums of grad_values times values, in float32. To get a fixed order of additions,
-// grad_q is the result of one product instead of partial products that are added in memory.
+// Builds the graph of backward, with the formulas of scaled_dot_product_attention.cpp. Operands: q, k, v, values,
+// log_sum_exp, grad_values, grad_q, grad_k, grad_v, and the row sums of grad_values times values, in float32. To get a
+// fixed order of additions, grad_q is the result of one product instead of partial products that are added in memory.
 DnnGraph backward_graph(const DnnAttention& attention) {
   DnnGraph graph;
   const int type = element_type(attention);
@@ -115,9 +115,9 @@ int64_t plan_bytes(const DnnAttention& attention) {
   return (Size(attention.batch) * attention.heads * tiles * size_of(attention.dtype) + kRest).value();
 }
 
-// The parts of the workspace.
+// How the workspace is divided.
 struct Pieces {
-  void* sums = nullptr;  // operand of backward
+  void* sums = nullptr;  // the row sums, an operand of backward
   void* rest = nullptr;  // workspace of the plan
   int64_t bytes = 0;
 

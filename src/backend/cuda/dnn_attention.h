@@ -1,4 +1,4 @@
-// DnnAttention: attention by cuDNN in one stream. Each shape is prepared before it runs.
+// DnnAttentions: runs attention with cuDNN in one stream. Each shape is prepared before it runs.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct DnnAttention {
   bool causal = true;
   bool backward = false;
   Strides q{}, k{}, v{}, values{};
-  Strides grad_values{}, grad_q{}, grad_k{}, grad_v{};  // only in backward
+  Strides grad_values{}, grad_q{}, grad_k{}, grad_v{};  // used only in backward
 
   friend auto operator<=>(const DnnAttention&, const DnnAttention&) = default;
 };
@@ -60,7 +60,7 @@ class DnnAttentions {
   DnnAttentions& operator=(const DnnAttentions&) = delete;
   ~DnnAttentions();
 
-  // Throws Error like plan_of().
+  // Creates the plan for this attention if there is none yet. Throws Error like plan_of().
   void prepare(const DnnAttention& attention);
   // Enqueues a prepared call. Returns the error; empty if there is none.
   std::string run(const DnnAttention& attention, const DnnAttentionOperands& operands);

@@ -86,14 +86,14 @@ class DnnGraph {
   // A float32 scalar that is stored in the plan.
   Tensor number(float value);
 
-  // [B, h, m, k] x [B, h, k, n], in float32.
+  // The product of [B, h, m, k] and [B, h, k, n], in float32.
   Tensor matmul(Tensor a, Tensor b);
   // Elementwise function of x, or of x and the broadcast b, in float32.
   Tensor pointwise(int mode, Tensor x);
   Tensor pointwise(int mode, Tensor x, Tensor b);
   // Index of each element of x along an axis.
   Tensor index(Tensor x, int64_t axis);
-  // A boolean for each pair of elements.
+  // Compares x with the broadcast b element by element; the result is boolean.
   Tensor compare(int mode, Tensor x, Tensor b);
   // x if the mask is true, otherwise b.
   Tensor select(Tensor x, Tensor b, Tensor mask);
@@ -102,8 +102,7 @@ class DnnGraph {
   // x with the last two axes swapped.
   Tensor transposed(Tensor x);
 
-  // Makes the operation that produced x, which must be the last one, round its result to this type or store it to an
-  // operand.
+  // Makes the last operation, which must have produced x, round its result to this type or store it to an operand.
   Tensor rounded(Tensor x, int type);
   void store(Tensor x, Tensor operand);
 

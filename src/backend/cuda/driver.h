@@ -9,7 +9,7 @@
 
 namespace laptime::cuda {
 
-// The types of the driver's interface, as in its ABI; the toolkit's header is not needed to build.
+// Types of the driver's ABI, declared here so that building does not need the toolkit's header.
 using Status = int;
 using DeviceNumber = int;
 using DeviceAddress = unsigned long long;
@@ -120,7 +120,7 @@ struct Card {
   int driver_version = 0;      // 13000 for 13.0
   int64_t memory_bytes = 0;
   int64_t cache_bytes = 0;  // size of the last-level cache
-  bool has_pools = false;   // supports allocation in stream order
+  bool has_pools = false;   // true if the card supports allocation in stream order
 };
 
 // The number of cards that the driver reports.

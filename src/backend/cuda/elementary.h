@@ -1,4 +1,5 @@
-// Elementary functions by single instructions of the card, with errors of about one unit in the last place of float32.
+// Elementary functions computed by single instructions of the card, with errors of about one unit in the last place of
+// float32.
 #pragma once
 
 #include <cmath>
@@ -9,7 +10,7 @@ namespace laptime::cuda {
 
 constexpr float kLog2E = 1.4426950408889634F;
 
-// A result below the smallest normal number is set to 0.
+// 2^x; a result below the smallest normal number becomes 0.
 LAPTIME_DEVICE float fast_exp2(float x) {
 #if defined(__CUDA_ARCH__)
   float y = 0;
@@ -20,7 +21,7 @@ LAPTIME_DEVICE float fast_exp2(float x) {
 #endif
 }
 
-// A result below the smallest normal number is set to 0.
+// 1 / x; a result below the smallest normal number becomes 0.
 LAPTIME_DEVICE float fast_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float y = 0;

@@ -11,7 +11,7 @@ namespace laptime::cuda {
 struct GemmArgs {
   int64_t batches = 1, m = 0, n = 0, k = 0;
   DeviceData a;
-  Walk<1> a_rows;  // walk over the rows of all batches, batch * m + i
+  Walk<1> a_rows;  // walk over the rows of all batches: row i of a batch has index batch * m + i
   int64_t a_column = 1;
   DeviceData b;
   int64_t b_batch = 0, b_row = 0, b_column = 0;

@@ -12,8 +12,9 @@ enum class Collective : uint8_t { kAllReduce, kReduceScatter, kAllGather };
 
 class GroupQueue : public laptime::Queue {
  public:
-  // Enqueues the collective of each input into the output with the same index, as one launch. Tensors are float32 and
-  // contiguous. If a collective works in place, the smaller tensor is the rank's chunk of the larger one.
+  // Enqueues one launch that applies the collective to each input and writes the output with the same index. Tensors
+  // are float32 and contiguous. If a collective works in place, the smaller tensor is the rank's chunk of the larger
+  // one.
   virtual void launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out) = 0;
 };
 

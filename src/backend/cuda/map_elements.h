@@ -12,8 +12,8 @@ namespace laptime::cuda {
 constexpr int groups_in_flight(int operands) { return operands <= 2 ? 2 : 1; }
 
 // Maps the first `count` groups of kSize elements. `positions_of(index)` is where group `index` begins in each operand.
-// `type_of(k)` is the type of operand k; if it is a compile-time constant, no code for other types is compiled. `start`
-// is nullptr, or each thread calls start() once, after its first loads; if it returns false, nothing is stored.
+// `type_of(k)` is the type of operand k; if it is a compile-time constant, no code for other types is compiled. Unless
+// `start` is nullptr, each thread calls start() once, after its first loads, and stores nothing if the result is false.
 template <int kSize, int kGroups, int kOut, int kIn, class PositionsOf, class TypeOf, class Start, class Body>
 LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                   const PositionsOf& positions_of, const TypeOf& type_of, const Start& start,
@@ -129,7 +129,7 @@ LAPTIME_DEVICE void map_walked_fours(const Thread& thread, const Elements<kOut +
 }
 
 // Like map_elements, for Groups::kFours and kNone, if the body needs numbers that start() computes. Every thread of the
-// block calls start() while its first kGroups groups are loaded. If it returns false, nothing is stored.
+// block calls start() while its first kGroups groups are loaded. If start() returns false, nothing is stored.
 template <int kGroups, int kOut, int kIn, class Start, class Body>
 LAPTIME_DEVICE void map_elements_after(const Thread& thread, const Elements<kOut + kIn>& elements, const Start& start,
                                        const Body& body) {

@@ -7,7 +7,8 @@
 
 namespace laptime::cuda {
 
-// If the types are equal, bits are copied, so that a NaN keeps its payload. Otherwise values are converted.
+// Copies elements. If the types are equal, bits are copied, so that a NaN keeps its payload. Otherwise values are
+// converted.
 struct CopyElements {
   using Args = Elements<2>;  // operands: to, from
   using Shared = NothingShared;
@@ -61,7 +62,7 @@ struct RowCopy {
   int64_t columns = 0;
 };
 
-// All rows must begin at multiples of 16 bytes. A thread moves 16 bytes at a time or, if the types differ, eight
+// Copies rows that all begin at multiples of 16 bytes. A thread moves 16 bytes at a time or, if the types differ, eight
 // elements.
 struct CopyRowGroups {
   struct Args : RowCopy {
@@ -99,8 +100,8 @@ struct CopyRowGroups {
 };
 LAPTIME_CUDA_KERNEL(CopyRowGroups, copy_row_groups)
 
-// Rows may begin at any address. A block copies a piece of a row; each thread loads all its elements before it stores
-// any.
+// Copies rows that may begin at any address. A block copies a piece of a row; each thread loads all its elements before
+// it stores any.
 struct CopyRowPieces {
   struct Args : RowCopy {
     int64_t pieces_of_row;

@@ -13,7 +13,7 @@
 
 namespace laptime::cuda {
 
-// The types of the library's interface, as in its ABI; no header of the library is needed to build.
+// Types of the library's ABI, declared here so that building does not need the library's headers.
 using NcclStatus = int;
 using NcclComm = struct NcclCommObject*;
 struct NcclUniqueId {
@@ -59,12 +59,12 @@ std::shared_ptr<const Nccl> find_nccl();
 // The version as ncclGetVersion encodes it, 22703 for 2.27.3; 0 if `nccl` is null.
 int nccl_version(const Nccl* nccl);
 
-// The ranks of a group, each with a GPU of its own, whose context is current.
+// Connects the ranks of a group. Each rank has a GPU of its own, whose context must be current.
 class Communicator {
  public:
-  // All ranks must create theirs together. The group carries NCCL's identifier of the communicator.
+  // All ranks must create their communicators together. The group carries NCCL's identifier of the communicator.
   Communicator(std::shared_ptr<const Nccl> nccl, Group& group);
-  // Waits for the other ranks, unless an exception is being handled: it may mean that they never get here.
+  // Waits for the other ranks, except during stack unwinding: after an exception, they may never get here.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

@@ -1,5 +1,5 @@
-// The last step of sums over many rows: adds the sums of parts of the rows, in an order that depends only on their
-// number.
+// The last stage of sums over many rows: adds the sums of parts of the rows, in an order that depends only on the
+// number of parts.
 #pragma once
 
 #include "backend/cuda/device_code.h"

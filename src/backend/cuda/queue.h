@@ -21,7 +21,7 @@ class Queue : public laptime::Queue {
  public:
   // Launches are executed in order.
   virtual void launch(const GridLaunch& launch) = 0;
-  // Matrix products by cuBLASLt and attention by cuDNN, for kernels that name the library in Kernel::library. prepare()
+  // Matrix products in cuBLASLt and attention in cuDNN, for kernels that name the library in Kernel::library. prepare()
   // may throw.
   virtual void prepare(const BlasProduct& product) = 0;
   virtual void launch(const BlasProduct& product, const BlasOperands& operands) = 0;

@@ -11,14 +11,15 @@ LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t ind
   return index * rows.walk.stride[0][0];
 }
 
-// Requests a row from memory, for the whole block. The row must begin at a multiple of 16 bytes and end at one.
+// Prefetches a row from memory, for the whole block. The row must begin and end at multiples of 16 bytes.
 LAPTIME_DEVICE void prefetch_row(const Thread& thread, const DeviceRows& x, int64_t index, int64_t columns) {
   const int64_t size = size_of(x.dtype);
   thread.prefetch(x.data + row_at_equal_distance(x, index) * size, static_cast<int>(columns * size));
 }
 
-// The eight columns of a thread in its rows. If kApart, the second four are half a row away from the first four: each
-// access of a warp to float32 is then contiguous, at the price of narrower accesses to types of 16 bits.
+// The eight columns that a thread processes in each of its rows. If kApart, the second four are half a row away from
+// the first four: each access of a warp to float32 is then contiguous, at the price of narrower accesses to 16-bit
+// types.
 template <bool kApart>
 struct ColumnsOfThread {
   int64_t first, gap;

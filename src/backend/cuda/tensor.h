@@ -106,13 +106,13 @@ LAPTIME_DEVICE void store_four(const Thread& thread, const DeviceData& y, int64_
   return y.dtype == DType::kBFloat16 ? store_as(BFloat16{}) : store_as(Float16{});
 }
 
-// Rounds the value to `dtype` if that is narrower than float32.
+// Rounds `value` to `dtype` if `dtype` is narrower than float32; otherwise returns `value`.
 LAPTIME_DEVICE float rounded_to(DType dtype, float value) {
   if (dtype == DType::kBFloat16) return static_cast<float>(BFloat16(value));
   return dtype == DType::kFloat16 ? static_cast<float>(Float16(value)) : value;
 }
 
-// a / b for nonnegative numbers. A 64-bit division takes several times as long as a 32-bit one.
+// a / b for nonnegative numbers. Divides in 32 bits if possible, because a 64-bit division takes several times as long.
 LAPTIME_DEVICE int64_t quotient(int64_t a, int64_t b) {
   if (((a | b) >> 32) == 0) return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
   return a / b;
@@ -178,7 +178,7 @@ enum class Groups : uint8_t {
   kFoursOfFloat32,    // all operands are float32
   kEightsOfBFloat16,  // all operands are bfloat16
   kEights,            // all operands have 16 bits
-  kFours,             // any types of moves_fours()
+  kFours,             // all operands have types for which moves_fours() is true
 };
 // The number of elements in a group.
 constexpr int64_t group_size(Groups groups) {

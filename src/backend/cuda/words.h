@@ -1,4 +1,4 @@
-// Loads and stores groups of floating-point elements by accesses of 16 or 8 bytes, for the types for which
+// Loads and stores groups of floating-point elements in accesses of 16 or 8 bytes, for the types for which
 // moves_fours() is true.
 #pragma once
 
@@ -59,7 +59,8 @@ LAPTIME_DEVICE float float_of_half(uint16_t bits) {
 #endif
 }
 
-// Branches once for all elements: with a branch for each one, the compiler uses more registers.
+// Converts all elements to float32. Branches once for all: with one branch per element, the compiler uses more
+// registers.
 template <int kSize>
 LAPTIME_DEVICE void values_of(const Words& raw, DType dtype, float (&out)[kSize]) {
   if (kSize == kFour && dtype == DType::kFloat32) {
@@ -117,8 +118,8 @@ LAPTIME_DEVICE void for_groups(const Thread& thread, int64_t count, const Load& 
   }
 }
 
-// Does the same, but every thread, even one without indices, calls start() once, after its first loads. If it returns
-// false, the thread stops.
+// Like the function above, but every thread, even one without indices, calls start() once, after its first loads, and
+// stops if start() returns false.
 template <int kGroups, class Load, class Start, class Finish>
 LAPTIME_DEVICE void for_groups(const Thread& thread, int64_t count, const Load& load, const Start& start,
                                const Finish& finish) {
@@ -145,8 +146,8 @@ struct RawEight {
   Words first{}, last{};
 };
 
-// The address of element `position` must be a multiple of 16. `dtype` is the type of `x`; if it is a compile-time
-// constant, the compiler removes the code for other types.
+// Loads eight adjacent elements. The address of element `position` must be a multiple of 16. `dtype` is the type of
+// `x`; if it is a compile-time constant, the compiler removes the code for other types.
 LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, DType dtype, int64_t position) {
   if (dtype != DType::kFloat32) return {load_group<kEight>(thread, x, dtype, position), {}};
   return {load_group<kFour>(thread, x, dtype, position), load_group<kFour>(thread, x, dtype, position + kFour)};
@@ -156,7 +157,7 @@ LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, in
   return load_eight(thread, x, x.dtype, position);
 }
 
-// For eight elements in two groups of four, each of which has its own position: loaded by load_group().
+// Converts eight elements that load_group() loaded as two groups of four, each from its own position.
 LAPTIME_DEVICE void values_of_fours(const RawEight& raw, DType dtype, float (&out)[kEight]) {
   float first[kFour];
   float last[kFour];

@@ -86,7 +86,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
   const DType real = build.type(in[kW]).dtype;
   // Sets the state to beta * state + news, where `news` is already multiplied by 1 - beta. `value` is the sum before it
-  // is rounded to the type of the state; the update of the weight reads it.
+  // is rounded to the type of the state; the update of the weight reads `value`.
   struct Moment {
     ValueId value, state;
   };

@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// When the weight decays, and where eps is added; the formulas are in adamw.cpp.
+// The variants differ in when the weight decays, and in where eps is added; the formulas are in adamw.cpp.
 enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
@@ -14,7 +14,7 @@ const char* name_of(AdamRule rule);
 // they are stored, but the update of w reads them before rounding.
 extern const OpCard kAdamW;
 // (copy [...], w, grad, m, v, step, lr[, skip]) -> (copy, w, m, v): kAdamW that also writes w rounded to the type of
-// `copy`, whose old value it does not read.
+// `copy`. The old contents of `copy` are not read.
 extern const OpCard kAdamWWithCopy;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;

@@ -30,7 +30,7 @@ Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
           static_cast<float>(a.eps),   static_cast<float>(lr * a.weight_decay)};
 }
 
-// The operands of a strip: with a copy of w, its next value comes first.
+// Indices of the operands of a strip. If w has a copy, the next value of the copy comes first.
 template <bool has_copy>
 struct Operands {
   enum : uint8_t { kNewW = has_copy, kNewM, kNewV, kW, kGrad, kM, kV };
@@ -49,7 +49,7 @@ void skipped_strip(const Strip& strip) {
   if (has_copy) keep(0, At::kW);
 }
 
-// Both choices are template arguments, because a branch in the loop would prevent vectorisation.
+// Updates a strip. Both options are template arguments, because a branch in the loop would prevent vectorisation.
 template <bool decay_first, bool has_copy>
 void strip(const Strip& strip) {
   using At = Operands<has_copy>;

@@ -30,10 +30,10 @@ struct AdamUpdateWith {
     SharedArray<AdamNumbers, 1> numbers;
   };
 
-  // Called by one warp. A power takes longest, so lanes with an even index compute that of beta1, and the others that
-  // of beta2.
+  // Called by one warp. The powers take longest, so lanes with an even index compute the power of beta1, and the others
+  // the power of beta2.
   LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
-    // Loaded together, because the conversion of the rate, which may have any type, waits for its load.
+    // All inputs are loaded first: converting the learning rate, which may have any type, waits for its load.
     const int64_t step = thread.load(args.step.template at<int64_t>(0));
     const bool skips = args.skip.data != nullptr && thread.load(args.skip.template at<uint8_t>(0)) != 0;
     const auto lr = load<double>(thread, args.lr, 0);
@@ -63,7 +63,7 @@ struct AdamUpdateWith {
       }
       thread.synchronize();
       numbers = thread.load(shared.numbers, 0);
-      return numbers.skip == 0;  // the next values share the bytes of the old ones
+      return numbers.skip == 0;  // a skipped step must not store: the next values share the bytes of the old ones
     };
     const auto body = [&](const float(&in)[4], float(&out)[Args::kResults]) {
       const float grad = in[1];

@@ -14,7 +14,7 @@ std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType
   return {in.begin(), in.end()};
 }
 
-// The type of the rank's chunk as a view of a tensor of this type.
+// The type of a view of the rank's chunk in a tensor of type `whole`.
 TensorType chunk_in(const TensorType& whole, const GroupAttributes& group) {
   const int64_t chunk = whole.numel() / group.ranks;
   LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks share {}", group.ranks, whole.text());

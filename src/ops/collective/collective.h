@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// The position of a rank among all ranks of a run.
+// The number of ranks of a run, and the index of this rank.
 struct GroupAttributes {
   int64_t ranks = 1;
   int64_t rank = 0;

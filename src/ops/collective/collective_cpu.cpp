@@ -1,6 +1,6 @@
-// Kernels of collective communication. Every rank sends each other rank the chunk that the other one sums. Sums add in
-// the order of the rank numbers. Messages are sent from the tensors themselves and received in them or, if they must be
-// summed, in the workspace.
+// Kernels of collective communication. For a sum, each rank receives its chunk from all other ranks, and adds the
+// received values in the order of the rank numbers. Messages are sent from the tensors themselves and received in them
+// or, if they must be summed, in the workspace.
 #include "ops/collective/collective.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ void launch(const KernelCall& call) {
 // Nothing to do: the device has waited before the launch.
 void launch_wait(const KernelCall&) {}
 
-// NCCL adds in another order for another size or machine, so results are not reproducible everywhere.
+// NCCL's order of additions depends on the size and the machine, so results are not reproducible everywhere.
 Kernel nccl(const OpCard& op, void (*launch)(const KernelCall&)) {
   return {.op = &op,
           .name = "nccl",

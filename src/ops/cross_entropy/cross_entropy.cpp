@@ -1,4 +1,4 @@
-// Cross entropy: the mean over positions of -log_softmax(logits)[target].
+// Cards of cross entropy, which is the mean over positions of -log_softmax(logits)[target].
 #include "ops/cross_entropy/cross_entropy.h"
 
 #include <algorithm>

@@ -25,7 +25,7 @@ struct CrossEntropyAttributes {
 };
 
 struct CrossEntropyBackwardAttributes {
-  std::optional<DType> grad_dtype{};  // absent: the type of the logits
+  std::optional<DType> grad_dtype{};  // if absent, the type of the logits
   bool padded = false;                // the rows of the gradient are padded (padded_type)
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {

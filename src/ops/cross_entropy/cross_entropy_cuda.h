@@ -98,8 +98,8 @@ struct CrossEntropyRows {
     const auto logit = [&](int64_t column) {
       return load(thread, args.logits, row + column * args.logits.column_stride);
     };
-    // A single pass keeps the largest logit of a thread so far, and the sum of exp(logit - shift). A new largest logit
-    // rescales the sum.
+    // In a single pass, each thread keeps its largest logit so far, and the sum of exp(logit - shift). A new largest
+    // logit rescales the sum.
     float row_max = -INFINITY;
     double row_sum = 0;
     const auto add = [&]<int kCount>(const float(&logits)[kCount]) {
@@ -111,7 +111,7 @@ struct CrossEntropyRows {
       float exps[kCount];
       LAPTIME_UNROLL
       for (int i = 0; i < kCount; ++i) exps[i] = expf(logits[i] - shift);
-      // Pairwise in float32, because converting every term to float64 takes as long as expf.
+      // Adds pairwise in float32, because converting every term to float64 takes as long as expf.
       LAPTIME_UNROLL
       for (int half = kCount / 2; half > 0; half /= 2) {
         LAPTIME_UNROLL

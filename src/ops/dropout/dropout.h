@@ -17,7 +17,7 @@ struct DropoutAttributes {
   double p = 0;  // probability that an element becomes zero
   uint64_t seed = 0;
   uint64_t place = 0;  // hash of the scope in the model
-  int64_t first = 0;   // index of the first element, in a tensor that several ranks divide
+  int64_t first = 0;   // index of this rank's first element, in a tensor that several ranks divide
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("p", self.p);
@@ -42,7 +42,8 @@ constexpr uint32_t dropout_threshold(double p) {
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;
 }
 
-// The place is the builder's current scope. `rank` is the rank whose rows x contains; all ranks have equally many rows.
+// Emits dropout whose place is the builder's current scope. x contains the rows of `rank`; all ranks have equally many
+// rows.
 ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed, int64_t rank = 0);
 
 std::span<const OpCard* const> dropout_cards();

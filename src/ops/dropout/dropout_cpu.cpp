@@ -41,7 +41,7 @@ void forward_strip(const Forward& f, int64_t begin, int64_t size) {
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) {
     const float scaled =
-        from[i] * scale;  // also computed for dropped elements, so that the compiler uses a select instead of a branch
+        from[i] * scale;  // for dropped elements, too, so that the compiler emits a select, not a branch
     to[i] = mask[i] != 0 ? scaled : 0.0F;
   }
   if (!direct) store_elements(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);

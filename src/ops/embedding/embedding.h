@@ -17,7 +17,7 @@ extern const OpCard kArange;
 constexpr int64_t kNoPad = -1;
 
 struct EmbeddingAttributes {
-  int64_t pad = kNoPad;  // an id
+  int64_t pad = kNoPad;  // id whose row gets no gradient
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     if (self.pad != kNoPad) visit("pad", self.pad);

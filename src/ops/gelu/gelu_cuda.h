@@ -33,7 +33,7 @@ struct GeluTanh {
     return x * fast_sigmoid2(x * fmaf(kLog2E * kCubic, x * x, kLog2E * kLinear));
   }
   LAPTIME_DEVICE static float slope(float x) {
-    // Limited, because an infinite square times a tail of 0 would be NaN.
+    // Bounded, because an infinite square times a vanishing product of sigmoids would be NaN.
     const float square = fminf(x * x, 1e30F);
     const float z = x * fmaf(kLog2E * kCubic, square, kLog2E * kLinear);
     // Both sigmoids come from one exponential e, which is at most 1: the one above 1/2 is 1 / (1 + e), the other one is

@@ -69,7 +69,6 @@ std::vector<ValueId> split_rows(Builder& build, const Attributes& attributes, st
   return {mul_scalar(build, loss, 1 / static_cast<double>(groups)), reshape(build, all_logits, shape)};
 }
 
-// The number of logits.
 double logits_count(const Signature& s) { return static_cast<double>(s.out[1].numel()); }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::vector<TensorType> infer_assign(const Attributes&, std::span<const TensorTy
   return {in[0]};
 }
 
-// As in torch, the gradient is multiplied by the reciprocal, rounded to float32.
+// As in torch, the gradient is multiplied by the reciprocal of the scale, rounded to float32.
 void reference_unscale(const OpCall& call) {
   const auto factor = static_cast<double>(static_cast<float>(1 / call.in[1].at(0)));
   bool found = call.in[2].at(0) != 0;

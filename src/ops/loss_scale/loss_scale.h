@@ -13,7 +13,7 @@ extern const OpCard kUnscaleGradient;
 extern const OpCard kCountApplied;
 // (scale float32 [], good_steps int64 [], found_inf bool []) -> (scale, good_steps), updated in place as in
 // torch.amp.GradScaler: after an overflow, scale *= backoff_factor; after growth_interval consecutive good steps, scale
-// *= growth_factor, unless that is infinite
+// *= growth_factor, unless the result is infinite
 extern const OpCard kUpdateLossScale;
 // (state [...], value [...], skip bool []) -> state [...], updated in place: set to the value unless skip
 extern const OpCard kAssignUnless;

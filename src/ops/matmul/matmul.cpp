@@ -86,8 +86,8 @@ ValueId grad_right(Builder& build, ValueId grad, ValueId a, ValueId b) {
   return matmul(build, transposed(build, a), grad);
 }
 
-// The factors of the gradients' products, in the compute type of the forward product. A folded cast may have narrowed
-// it.
+// The factors of the gradients' products, in the compute type of the forward product, which a folded cast may have
+// narrowed.
 struct GradientFactors {
   ValueId grad, a, b;
 };

@@ -10,11 +10,12 @@ namespace laptime {
 // The types in which a product is computed and stored, and whether another matrix is added. Products of an eager step
 // have no attributes.
 struct ProductAttributes {
-  // The type to which factors and bias are rounded before the product; absent: the promoted type of the factors.
+  // The type to which factors and bias are rounded before the product; if absent, the promoted type of the factors.
   std::optional<DType> compute;
-  // The type to which the result is rounded once; absent: the promoted type of `compute` and the addend.
+  // The type to which the result is rounded once; if absent, the promoted type of `compute` and the addend.
   std::optional<DType> output;
-  bool addend = false;  // the last input, of the result's shape, is added to the product, unrounded
+  // True if the last input, which has the result's shape, is added to the product without rounding.
+  bool addend = false;
   bool padded = false;  // the rows of the result are padded (padded_type)
 
   template <class Self, class Visit>
@@ -37,8 +38,8 @@ struct ProductAttributes {
   // Returns an element of a factor or of the bias, rounded to `compute`.
   double operand(double value) const;
 
-  // Returns these attributes after a cast of an operand, or of the result, to type `to` is folded in; nothing if it
-  // cannot be.
+  // Returns these attributes after a cast of an operand, or of the result, to type `to` is folded in; nothing if that
+  // cast cannot be folded.
   std::optional<ProductAttributes> with_operand_cast(DType to) const;
   std::optional<ProductAttributes> with_result_cast(DType to) const;
   // Returns these attributes with a padded result; nothing if there is an addend, which the result should overwrite.

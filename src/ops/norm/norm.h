@@ -44,7 +44,8 @@ struct RmsNormAttributes {
 };
 
 struct NormBackwardAttributes {
-  bool addend = false;  // adds to grad_x the gradient that bypasses the norm along a residual stream
+  // True if the last input, the gradient that bypasses the norm along a residual stream, is added to grad_x.
+  bool addend = false;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("addend", self.addend);

@@ -9,7 +9,7 @@
 
 namespace laptime::cuda {
 
-// A block per row, for any layout.
+// One block per row, for any layout.
 struct NormForward {
   struct Args {
     DeviceRows x;
@@ -141,7 +141,7 @@ LAPTIME_CUDA_KERNEL(RmsNormForwardPacks, rms_norm_forward_packs)
 using RmsNormForwardWidePacks = NormForwardPacks<false, true>;
 LAPTIME_CUDA_KERNEL(RmsNormForwardWidePacks, rms_norm_forward_wide_packs)
 
-// The operands of the backward kernels.
+// Shared by all backward kernels; each of them reads only some of the fields.
 struct NormBackwardArgs {
   DeviceRows grad_y, x;
   DeviceRows mean, rstd;  // one element per row; the mean is absent in RMSNorm
@@ -213,7 +213,7 @@ struct NormGradX {
 };
 LAPTIME_CUDA_KERNEL(NormGradX, norm_grad_x)
 
-// One thread per column and part of the rows: sums of grad_y xhat and of grad_y.
+// One thread per column and part of the rows: computes the sums of grad_y xhat and of grad_y.
 struct NormParameterParts {
   using Args = NormBackwardArgs;
   using Shared = NothingShared;
@@ -265,7 +265,8 @@ LAPTIME_CUDA_KERNEL(NormParameterParts, norm_parameter_parts)
 // columns of some rows before it writes grad_x there, which may overwrite an operand.
 template <bool kCentred, bool kWide>
 struct NormBackwardPacks : RowsInRegisters {
-  static constexpr int kTogether = kWide ? 1 : 2;  // rows in registers; more would leave room for few blocks
+  // Rows kept in registers; with more, few blocks would run at the same time.
+  static constexpr int kTogether = kWide ? 1 : 2;
   using Args = NormBackwardArgs;
   static constexpr int kSums = kCentred ? 2 * kTogether : kTogether;
   struct Shared {

@@ -88,7 +88,7 @@ void gradient_mul_scalar(GradientContext& c) {
 void gradient_div_scalar(GradientContext& c) {
   c.grad_in[0] = div_scalar(c.build, c.grad_out[0], c.attributes.as<ScalarAttributes>().value);
 }
-// grad (n x^(n-1)). As in torch, there is a node for the power even if n - 1 is 1.
+// grad_x = grad (n x^(n-1)). As in torch, there is a node for the power even if n - 1 is 1.
 void gradient_pow(GradientContext& c) {
   const double exponent = c.attributes.as<ScalarAttributes>().value;
   const ValueId power = pow(c.build, c.in[0], static_cast<int>(exponent) - 1);
@@ -98,7 +98,7 @@ void gradient_neg(GradientContext& c) { c.grad_in[0] = neg(c.build, c.grad_out[0
 void gradient_exp(GradientContext& c) { c.grad_in[0] = mul(c.build, c.grad_out[0], c.out[0]); }
 void gradient_log(GradientContext& c) { c.grad_in[0] = div(c.build, c.grad_out[0], c.in[0]); }
 void gradient_sqrt(GradientContext& c) { c.grad_in[0] = div(c.build, c.grad_out[0], mul_scalar(c.build, c.out[0], 2)); }
-// -1/2 grad y^3
+// grad_x = -1/2 grad y^3
 void gradient_rsqrt(GradientContext& c) {
   const ValueId cube = pow(c.build, c.out[0], 3);
   c.grad_in[0] = mul(c.build, mul_scalar(c.build, c.grad_out[0], -0.5), cube);

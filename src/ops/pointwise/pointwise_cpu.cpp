@@ -87,8 +87,7 @@ void where_strip(const Strip& strip) {
   const float* x = strip.floats(2);
 #pragma omp simd
   for (int64_t i = 0; i < strip.size; ++i) {
-    const float value =
-        x[i];  // also loaded for masked elements, so that the compiler uses a select instead of a branch
+    const float value = x[i];  // loaded for masked elements, too, so that the compiler emits a select, not a branch
     y[i] = mask[i] != 0 ? value : otherwise;
   }
 }

@@ -42,7 +42,7 @@ LAPTIME_DEVICE float whole_power(float x, int exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-// Evaluates a formula of one or two operands. A constant takes the place of the second one.
+// Evaluates a formula of one or two operands. If the second operand is a constant, it is passed as `b`.
 LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
   switch (formula) {
     case Formula::kAdd: return a + b;

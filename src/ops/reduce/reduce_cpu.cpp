@@ -13,20 +13,19 @@ using cpu::Team;
 
 constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // used if the innermost axis is reduced
 constexpr int64_t kRowsPerPart = 64;                      // used if whole rows are added
-constexpr int64_t kRowPiece =
-    4096;  // columns of a row that are added at a time, so that their sums stay in the L1 cache
+constexpr int64_t kRowPiece = 4096;  // columns that are added at a time, so that their sums stay in the L1 cache
 
 // How a sum is computed: the axes of the input in memory order, each either kept (with a stride in the output) or
 // reduced.
 struct Reduction {
-  LoopNest nest;               // operand 0: input, 1: output
-  bool along_columns = false;  // the innermost axis is reduced
+  LoopNest nest;               // operand 0 is the input, operand 1 the output
+  bool along_columns = false;  // true if the innermost axis is reduced
   int64_t kept = 1;            // elements of the output, not counting the innermost axis if that is kept
   int64_t reduced = 1;         // elements of the reduced axes, not counting the innermost axis
   int64_t pieces = 1;          // number of pieces of the innermost axis
-  // Units of one part, out of reduced * pieces units if along_columns, otherwise out of `reduced` rows.
+  // The number of units in a part. In all there are reduced * pieces units if along_columns, otherwise `reduced` rows.
   int64_t units_per_part = 1;
-  int64_t parts = 1;  // partial sums for each output
+  int64_t parts = 1;  // number of partial sums for each output
 
   bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
   int64_t piece_size() const { return ceil_div(nest.columns(), pieces); }
@@ -56,7 +55,8 @@ Reduction plan(const TensorType& in, const TensorType& out) {
   return plan;
 }
 
-// The offset of an operand at one index of the kept, or of the reduced, axes. The innermost axis is excluded.
+// The offset of an operand at an index of the reduced axes or, if not `reduced`, of the kept axes, without the
+// innermost axis.
 int64_t offset_of(const Reduction& plan, size_t operand, bool reduced, int64_t index) {
   int64_t offset = 0;
   for (auto axis = static_cast<size_t>(plan.nest.rank - 1); axis-- > 0;) {

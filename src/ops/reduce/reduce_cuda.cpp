@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 namespace {
 
-// How a reduction is divided. This determines its workspace.
+// How a reduction is divided into parts, which determines its workspace.
 struct Division {
   int64_t parts = 1, terms_per_part = 1;
 };
@@ -18,8 +18,8 @@ struct Division {
 bool keeps_columns(const Shape& x, const Shape& out) { return !x.empty() && x.back() > 1 && out.back() == x.back(); }
 
 // Chooses enough parts to keep a card busy, provided that each has enough terms. With many outputs, one part is enough.
-// If columns are kept, division into parts stops at about 528 thread blocks, four for each of 132 multiprocessors:
-// these run at once, and a few more would run alone at the end.
+// If columns are kept, there are at most about 528 thread blocks, four for each of 132 multiprocessors: that many run
+// at once, and a few more would run alone at the end.
 Division division_of(const TensorType& x, const TensorType& out) {
   const bool columns = keeps_columns(x.shape(), out.shape());
   const int64_t outputs = out.numel();
@@ -40,7 +40,7 @@ int64_t workspace(const Signature& signature) {
   return division.parts == 1 ? 0 : (Size(division.parts) * signature.out[0].numel() * 8).value();
 }
 
-// The reduced axes of x, or the kept ones.
+// Walk over the reduced axes of x or, if not `reduced`, over the kept axes.
 Walk<1> part_of(const Layout& x, const Shape& out, bool reduced) {
   Layout part;
   for (int axis = 0; axis < x.rank(); ++axis) {
@@ -61,8 +61,8 @@ int64_t smallest_stride(const Walk<1>& walk) {
   return smallest;
 }
 
-// True if there is one axis, with adjacent elements (is_adjacent), or at most one, with a stride of whole packs
-// (is_in_packs).
+// is_adjacent: there is one axis, with adjacent elements. is_in_packs: there is at most one axis, with a stride of
+// whole packs.
 bool is_adjacent(const Walk<1>& walk) { return walk.rank == 1 && walk.stride[0][0] == 1; }
 bool is_in_packs(const Walk<1>& walk) { return walk.rank <= 1 && walk.stride[0][0] % kEight == 0; }
 

@@ -21,7 +21,7 @@ struct ReduceArgs {
   LAPTIME_DEVICE double term(const Thread& thread, int64_t base, int64_t index) const {
     return load<double>(thread, x, base + reduced.at(index).of[0]);
   }
-  // For packs: outputs have a constant stride, and so have terms.
+  // For packs, where outputs have a constant stride, and so have terms.
   LAPTIME_DEVICE int64_t output_distance() const { return kept.stride[0][0]; }
   LAPTIME_DEVICE int64_t term_distance() const { return reduced.stride[0][0]; }
   LAPTIME_DEVICE int64_t begin(int64_t part) const { return part * terms_per_part; }
@@ -126,13 +126,13 @@ struct ReduceOutputPacks {
   static constexpr int kLanes = 16;
   static constexpr int kThreads = kPacks * kLanes;
   static constexpr int kOutputs = kPacks * kEight;  // outputs in a tile
-  static constexpr int kTogether = 4;               // terms that a thread loads before it adds; of float32 half as many
+  static constexpr int kTogether = 4;  // terms that a thread loads before it adds them; half as many for float32
   using Args = ReduceArgs;
   struct Shared {
     SharedArray<double, kOutputs * kLanes> sums;  // [lane][output of a pack][pack]
   };
 
-  // The terms of a thread: every kLanes-th of `count`; the first is at `position` in x.
+  // The terms of a thread: every kLanes-th of the next `count` terms; the first one is at `position` in x.
   struct Terms {
     int64_t position, distance;
     int count;

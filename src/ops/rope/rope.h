@@ -40,7 +40,7 @@ struct RopeTableAttributes {
 };
 struct RopeAttributes {
   RopeForm form = RopeForm::kInterleaved;
-  std::optional<DType> y_dtype{};  // absent: the promoted type of x and the tables
+  std::optional<DType> y_dtype{};  // if absent, the promoted type of x and the tables
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("form", self.form);

@@ -64,7 +64,7 @@ RotateRows rotate_rows_for(RopePlaces places) {
     return places.to_halves ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
   return places.to_halves ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
-// Returns the function for x and y of type `Narrow` (16 bits) or float32.
+// Returns rotate_rows for x and y that are each of the 16-bit type `Narrow` or float32.
 template <class Narrow>
 RotateRows rotate_rows_for(DType in, DType out, RopePlaces places) {
   const bool to_float = out == DType::kFloat32;

@@ -8,8 +8,8 @@
 
 namespace laptime::cuda {
 
-// Computes cos and sin of the angles t f_i of rope.h, where n = 2 half. A repeated table contains each twice. As in
-// torch, frequencies and angles are rounded to float32.
+// Computes cos and sin of the angles t f_i of rope.h, where n = 2 half. A repeated table contains each value twice. As
+// in torch, frequencies and angles are rounded to float32.
 struct RopeAngles {
   struct Args {
     DeviceData cos, sin;  // [positions, columns]
@@ -46,7 +46,7 @@ struct RopePair {
   }
 };
 
-// For rows that begin at multiples of 16 bytes and have a multiple of eight pairs. A thread rotates eight pairs; a
+// Rotates rows that begin at multiples of 16 bytes and have a multiple of eight pairs. A thread rotates eight pairs; a
 // block processes whole rows. If pairs are written to other positions than they were read from, all rows of a block are
 // read before any is written, so that y may overwrite x.
 struct RopeEights {
@@ -187,7 +187,7 @@ struct RopePairs {
 };
 LAPTIME_CUDA_KERNEL(RopePairs, rope_pairs)
 
-// For rows with more pairs than a block has threads: each block loads one row into shared memory and rotates it.
+// Rotates rows with more pairs than a block has threads: each block loads one row into shared memory and rotates it.
 struct RopeRotate {
   struct Args {
     DeviceRows x, y;

@@ -1,4 +1,4 @@
-// CUDA kernels that run between the products of attention if scores are stored.
+// CUDA kernels that run between the matrix products of attention if scores are stored.
 #pragma once
 
 #include <cmath>
@@ -43,7 +43,7 @@ struct AttentionWeights {
 LAPTIME_CUDA_KERNEL(AttentionWeights, attention_weights)
 
 // One block per row of scores and of grad_weights, which are products of grad_values and v. Scores become weights, and
-// grad_weights become the gradients of scores, weight (grad_weight - products) scale.
+// grad_weights become the gradients of scores: weight (grad_weight - products) scale.
 struct AttentionScoreGradients {
   struct Args {
     float* scores;

@@ -61,7 +61,7 @@ struct BackwardHead {
     for (int64_t i = block.rows; i < padded_rows; ++i) grad_dot_values[i] = scaled_log_sum_exp[i] = 0;
   }
 
-  // For rows whose last block of keys is this one, writes grad_q: sums [T, pitch] times `scale`.
+  // Writes grad_q, the sums [T, pitch] times `scale`, for rows whose last block of keys is this one.
   void write_finished_rows(const ScoreBlock& block, const float* sums, int64_t pitch, float scale) const {
     const int64_t keys_end = block.key + block.keys;
     if (!shape.causal && keys_end < shape.positions) return;
@@ -73,13 +73,13 @@ struct BackwardHead {
 
 // The grad_q sums of a part: address of the first query head's sums, and distance in floats to those of the next head.
 struct QuerySums {
-  float* first = nullptr;  // null if they fit in the scratch
+  float* first = nullptr;  // null if the sums fit in the scratch
   int64_t stride = 0;
 };
 
 // Runs Part for all parts of all key heads. A Part has
 //   pitch(width), sum_floats(positions, width)   of its grad_q sums for a query head
-//   sums_fit_scratch(parts, width)               whether they need no workspace
+//   sums_fit_scratch(parts, width)               whether these sums fit in the scratch and need no workspace
 //   sum_scale(shape)                             the final factor of the sums
 //   Part(call, shape, kv_head, sums, only_part, scratch).run(first_block, end_block, next);
 // If a head has only one part, that part writes grad_q itself.

@@ -85,7 +85,7 @@ struct AttentionShape {
     const auto element = static_cast<uint64_t>((head * positions + row) * positions + key);
     return static_cast<uint32_t>(splitmix64(dropout_key + element) >> 40U) >= dropout_threshold ? dropout_scale : 0.0F;
   }
-  // The dropout factors of keys [first, first + size).
+  // Writes the dropout factors of keys [first, first + size) to `factors`.
   void dropout_factors(int64_t head, int64_t row, int64_t first, int64_t size, float* factors) const {
     const uint64_t start = dropout_key + static_cast<uint64_t>((head * positions + row) * positions + first);
     const uint32_t threshold = dropout_threshold;

@@ -1,4 +1,4 @@
-// Attention by cuDNN: supported cases and launches.
+// Attention with cuDNN: supported cases and launches.
 #include "ops/scaled_dot_product_attention/dnn_attention_cuda.h"
 
 #include <fmt/format.h>

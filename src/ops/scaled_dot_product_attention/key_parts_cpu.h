@@ -1,5 +1,5 @@
 // Divides the keys for backward into blocks and, if there are few heads, into parts of several blocks. Each part has
-// its own grad_q sums for each query head. They are added up at the end.
+// its own grad_q sums for each query head, which are added up at the end.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"

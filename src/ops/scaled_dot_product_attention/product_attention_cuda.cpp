@@ -34,7 +34,7 @@ std::string refusal(const Signature& signature) {
 }
 
 // The number of matrices, one for each key head. A matrix contains the head's keys, or the concatenated queries of all
-// heads that read it. So each product reads keys once and adds up their gradients over those heads.
+// heads that read those keys. Each product thus reads the keys once, and sums their gradients over these query heads.
 int64_t matrices_of(std::span<const TensorView> in) { return in[1].shape()[0] * in[1].shape()[1]; }
 
 // [matrices, rows, columns], with the rows of [B, heads, T, d]

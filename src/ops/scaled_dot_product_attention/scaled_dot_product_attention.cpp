@@ -228,8 +228,8 @@ double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }
 
-// Wide heads are computed as products of whole rows in either case. The whole op computes the scores again in backward,
-// to save memory. If the sequence is not longer than a head is wide, the scores take little memory anyway.
+// Wide heads are computed as products of whole rows, lowered or not. If not, backward computes the scores again to save
+// memory. That is not worth it for a sequence no longer than a head is wide, whose scores take little memory.
 bool is_faster_lowered(const Attributes&, std::span<const TensorType> in) {
   const Shape& shape = in[0].shape();  // [B, h, T, d]
   return shape[3] > kWidestFusedHead && shape[2] <= shape[3];

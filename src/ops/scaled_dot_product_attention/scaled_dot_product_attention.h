@@ -17,13 +17,13 @@ extern const OpCard kScaledDotProductAttention;
 // memory order of its input. The attributes are the same as in forward.
 extern const OpCard kScaledDotProductAttentionBackward;
 
-// The widest head whose scores are computed block by block. Wider heads are multiplied as products of whole rows of
+// The widest head whose scores are computed block by block. Wider heads are computed as products of whole rows of
 // scores.
 inline constexpr int64_t kWidestFusedHead = 256;
 
 struct CausalMaskAttributes {
   int64_t size = 0;          // T
-  bool is_additive = false;  // float32 instead of bool
+  bool is_additive = false;  // true if the mask is float32 instead of bool
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("size", self.size);

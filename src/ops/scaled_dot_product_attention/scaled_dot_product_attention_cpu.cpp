@@ -116,7 +116,7 @@ ProductMath amx_math(const Signature& signature) {
 }
 ProductMath dot_math(const Signature&) { return ProductMath::kBFloat16; }
 
-// The kernels that this processor can run.
+// The kernels with packed bfloat16 pairs that this processor can run.
 std::vector<Kernel> pairs_kernels() {
   std::vector<Kernel> kernels;
   const auto add = [&](Kernel forward, void (*backward)(const KernelCall&), int64_t (*workspace)(const Signature&)) {

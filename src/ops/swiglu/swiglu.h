@@ -13,7 +13,7 @@ extern const OpCard kSwigluBackward;
 // The attributes of a gate that the model writes as silu(a) * b. A gate written as a * sigmoid(a) * b has no
 // attributes.
 struct SwigluAttributes {
-  bool has_silu = false;  // the framework runs silu as one kernel
+  bool has_silu = false;  // true if the framework runs silu as one kernel
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("has_silu", self.has_silu);

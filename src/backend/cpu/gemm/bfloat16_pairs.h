@@ -15,8 +15,9 @@ struct Bfloat16Pairs {
   // results differ from those of tiles_gemm in the last bits.
   void (*gemm)(Team& team, const Gemm& gemm);
   PeakLoop peak_loop;
-  // Also supports float32 factors, as the sum of three bfloat16 terms. This function and the next one are null if the
-  // processor has no AMX or the operating system does not let this process use the tile registers.
+  // Multiplies on AMX tiles: bfloat16 factors, or float32 factors as the sum of three bfloat16 terms. amx_gemm and
+  // amx_peak_loop are null if the processor has no AMX or the operating system does not let this process use the tile
+  // registers.
   void (*amx_gemm)(Team& team, const Gemm& gemm);
   PeakLoop amx_peak_loop;
 };

@@ -29,7 +29,7 @@ struct GemmShape {
   }
 };
 
-// The shape of a product of a [M, K] and b [K, N], or a batched one of a [B, M, K] and b [B, K, N].
+// The shape of the product of a [M, K] and b [K, N], or of a [B, M, K] and b [B, K, N].
 GemmShape gemm_shape(const Layout& a, const Layout& b);
 
 struct GemmOperand {
@@ -50,8 +50,8 @@ struct Gemm {
   std::byte* workspace = nullptr;  // as many bytes as the kernel requires
 };
 
-// Returns an empty string if the factors, the bias, the result and `compute` are of type `dtype`, otherwise the reason.
-// Ignores the addend.
+// Returns an empty string if the factors, the bias, the result and `compute` are of type `dtype`, otherwise the reason
+// why the GEMM is refused. Ignores the addend.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 // An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.
@@ -75,7 +75,7 @@ class GemmCut {
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;
-  // The number of rows (columns) of a block. `last`: the block is the last one along its side of C.
+  // The number of rows (columns) of a block. `last` is true for the last block along its side of C.
   int64_t rows(bool last) const { return last ? m_ - (row_blocks_ - 1) * rows_ : std::min(rows_, m_); }
   int64_t columns(bool last) const { return last ? n_ - (column_blocks_ - 1) * columns_ : std::min(columns_, n_); }
 
@@ -94,7 +94,7 @@ struct BlasLayout {
 // Returns nothing if neither rows nor columns are contiguous, or if they overlap.
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns);
 
-// Offsets, in elements, of the first element of a block's rows in a, of its columns in b, and of the block in c.
+// Offsets, in elements, of the first element that a block uses of a and of b, and of its first element of c.
 inline int64_t position_in_a(const GemmShape& shape, const GemmBlock& block) {
   return block.batch * shape.a.batch_stride + block.row * shape.a.row_stride;
 }

@@ -1,4 +1,4 @@
-// Makes the GEMM implementations kernels of an op, whatever the order of the op's operands.
+// Turns the GEMM implementations into kernels of any op that can describe its operands as a Gemm.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ inline cpu::GemmOperand gemm_operand(const TensorView& view) {
 inline std::byte* gemm_result(const TensorView& view) {
   return view.data == nullptr ? nullptr : view.data + view.type.layout.offset * size_of(view.type.dtype);
 }
-// Returns false if the bias is not contiguous. Then no implementation can run.
+// Sets the bias. Returns false if the bias is not contiguous; then no implementation can run.
 inline bool set_gemm_bias(cpu::Gemm& gemm, const TensorView& bias) {
   gemm.bias = gemm_operand(bias);
   return bias.shape()[0] == 1 || bias.strides()[0] == 1;
@@ -39,10 +39,10 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   return layout->strides[2] == 1 || shape.n == 1;
 }
 
-// The GEMM implementations. Each has a name, a reason to refuse a GEMM (empty: it supports it), a workspace size, and a
-// function that runs it. `prepare` creates library objects before the first GEMM of a form; `math` states the
-// arithmetic if the factors' type does not imply it. kOwnBits: results differ from those of Tiles in the last bits.
-// kFlushesDenormals: denormals are treated as zero.
+// The GEMM implementations. Each has a name, a reason to refuse a GEMM (empty if it supports the GEMM), a workspace
+// size, and a function that runs it. `prepare` creates library objects before the first GEMM with the same shape and
+// types; `math` states the arithmetic if the factors' type does not imply it. kOwnBits: results differ from those of
+// Tiles in the last bits. kFlushesDenormals: denormals are treated as zero.
 struct OnednnSgemm {
   static constexpr bool kOwnBits = true;
   static std::string name() { return "onednn_sgemm"; }
@@ -97,7 +97,7 @@ struct TilesDot {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
 
-// Like AmxSplit, available only if cpu::bfloat16_pairs() has an amx_gemm.
+// Amx and AmxSplit are available only if cpu::bfloat16_pairs() has an amx_gemm.
 struct Amx {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -158,13 +158,13 @@ void for_each_gemm_implementation(const Visit& visit) {
 #endif
 }
 
-// Prepares a GEMM of this form if the implementation needs that.
+// Calls the implementation's prepare() if it has one.
 template <class Implementation>
 void prepare_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   if constexpr (requires { Implementation::prepare(team, gemm); }) Implementation::prepare(team, gemm);
 }
 
-// An implementation as a value, so that code that uses it need not be compiled for each one.
+// A type-erased implementation, so that code that uses it is compiled only once.
 struct GemmImplementation {
   std::string (*refusal)(const cpu::Gemm& gemm);
   int64_t (*workspace)(const cpu::Gemm& gemm);

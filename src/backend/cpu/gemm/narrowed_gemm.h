@@ -13,9 +13,9 @@ namespace laptime::LAPTIME_ISA {
 // Returns an empty string if narrowed_gemm supports the operands, otherwise the reason why not. Factors, bias and
 // result may be float32 or bfloat16. If there is an addend, the addend and the result must be float32.
 std::string narrowed_refusal(const cpu::Gemm& gemm);
-// Bytes for the operands that must be rounded.
+// Workspace bytes for the rounded operands.
 int64_t narrowed_workspace(const cpu::Gemm& gemm);
-// Call this before the first GEMM of this form.
+// Must be called before the first GEMM with these shapes and types.
 void prepare_narrowed(cpu::Team& team, const cpu::Gemm& gemm);
 void narrowed_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 

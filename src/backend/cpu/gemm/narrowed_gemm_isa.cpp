@@ -1,5 +1,5 @@
 // Rounds float32 operands into the workspace, one contiguous row or column after the other, copies the addend to C, and
-// multiplies by oneDNN.
+// multiplies with oneDNN.
 #include "backend/cpu/gemm/narrowed_gemm.h"
 
 #include <algorithm>

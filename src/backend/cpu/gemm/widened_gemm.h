@@ -7,7 +7,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// Multiplies by oneDNN's sgemm. All operands are bfloat16, or all are float16, and there is no addend.
+// Multiplies with oneDNN's sgemm. All operands are bfloat16, or all are float16, and there is no addend.
 // onednn_layout_refusal must be empty.
 void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 

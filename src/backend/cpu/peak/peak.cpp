@@ -27,7 +27,7 @@ PeakLoops loops_for(Isa isa) {
   return {};
 }
 
-// Work is distributed in pieces of about 0.1 ms, so that a thread that starts late delays the others little.
+// Work is distributed in pieces of about 0.1 ms, so that a thread that starts late barely delays the others.
 constexpr Seconds kPiece{1e-4};
 
 // Returns the number of repetitions of a loop that take about kPiece.
@@ -53,7 +53,7 @@ struct Rate {
   double cores = 0;  // cores that the process used, on average
 };
 
-// The rate of `threads` threads of the team; the number of pieces is `pieces` times `threads`.
+// Measures the rate of `threads` threads of the team, which run `pieces` pieces per thread.
 Rate rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
   std::atomic<double> flops{0};
   const auto piece = [&](int64_t) {
@@ -88,8 +88,8 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
 // programs or as SMT siblings. The peak is then measured again. CPU time shows whether each thread had its own core.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
-  constexpr double kTogether = 0.75;  // fraction of `threads` times the rate of one thread
-  constexpr double kHadCores = 0.95;  // fraction of the threads that had their own core
+  constexpr double kTogether = 0.75;  // least fraction of `threads` times the rate of one thread
+  constexpr double kHadCores = 0.95;  // least fraction of the threads that had a core of their own
   constexpr int kMostRuns = 5;
   ComputePeak peak;
   peak.one_core = peak.all_threads = best_rate(team, 1, loop).flops;

@@ -7,7 +7,7 @@
 
 namespace laptime::cpu {
 
-// FLOP/s; 0 if there is no such instruction.
+// Peak FLOP/s of one kind of instruction; 0 if the processor lacks the instruction.
 struct ComputePeak {
   double one_core = 0;
   double all_threads = 0;
@@ -25,7 +25,7 @@ ComputePeak measure_bfloat16_peak(Team& team);
 // Measures float32 products on tiles, each computed as kSplitProducts bfloat16 products.
 ComputePeak measure_split_float32_peak(Team& team);
 
-// FLOP/s of the fastest of these loops (float32 only, or also bfloat16), each sustained on all threads for about
+// FLOP/s of the fastest peak loop (float32 only, or also bfloat16), each loop sustained on all threads for about
 // `time`. Kernels that run just before or after can be compared with it, even if the speed of the machine varies.
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time);
 

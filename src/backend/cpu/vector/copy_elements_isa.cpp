@@ -63,8 +63,8 @@ void transpose_block(const Word* from, int64_t from_stride, Word* to, int64_t to
   }
 }
 
-// Returns the axis along which operand 1 is contiguous if operand 0 is contiguous along another axis, the innermost
-// one. Returns -1 if there is no such axis, or if one of the two is shorter than a tile.
+// If operand 0 is contiguous along the innermost axis, returns another axis, along which operand 1 is contiguous.
+// Returns -1 if there is no such axis, or if one of the two axes is shorter than a tile.
 int transposed_axis(const LoopNest& nest) {
   if (nest.column_stride(0) != 1 || nest.column_stride(1) <= 1 || nest.columns() < kTransposeTile) return -1;
   for (int axis = 0; axis < nest.rank - 1; ++axis) {

@@ -1,4 +1,4 @@
-// Sums in a fixed number of lanes, and the maximum of contiguous elements and its index: the order of additions, and so
+// Sum, maximum and argmax of contiguous elements in a fixed number of lanes, so that the order of additions, and thus
 // every bit of a sum, is the same for any vector length.
 #pragma once
 

@@ -24,7 +24,7 @@ void for_chunks(int64_t columns, const Body& body) {
 struct RowView {
   const TensorView* tensor;
   int64_t position, stride;  // position of the first element, and stride, in elements
-  // Returns the elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
+  // Returns the elements in memory if they are contiguous float32, otherwise copies them to `buffer` as float32.
   const float* chunk(int64_t begin, int64_t size, float* buffer) const {
     return float_elements(*tensor, position + begin * stride, stride, size, buffer);
   }
@@ -41,8 +41,8 @@ inline RowView row_view(const TensorView& tensor, int64_t position) {
   return {&tensor, position, tensor.strides().back()};
 }
 
-// Calls make(pointer), which computes `size` float32 elements, and writes them to a contiguous row of `to`, rounded if
-// `to` has another type.
+// Calls make(pointer) to compute `size` float32 elements, and writes them to a contiguous row of `to`, starting at
+// `position`, rounded if `to` has another type.
 template <class Make>
 void write_chunk(const TensorView& to, int64_t position, int64_t size, const Make& make) {
   if (to.type.dtype == DType::kFloat32) return make(reinterpret_cast<float*>(to.data) + position);
@@ -92,8 +92,8 @@ inline ExpSum row_exp_sum(const RowView& x, int64_t columns) {
   return sum;
 }
 
-// A gradient that is a sum over all rows is summed in two steps: parts of kRowsPerPart rows, distributed among threads,
-// and then all parts.
+// A gradient that is a sum over all rows is computed in two stages: threads sum parts of kRowsPerPart rows each, and
+// then sum_parts adds the parts.
 constexpr int64_t kRowsPerPart = 32;
 inline int64_t part_count(int64_t rows) { return ceil_div(rows, kRowsPerPart); }
 

@@ -39,7 +39,7 @@ class StripWalk {
   const LoopNest& nest_;
   const StripCut& cut_;
   bool by_rows_;
-  int64_t left_ = 0;  // elements along the cut axis, from this strip on
+  int64_t left_ = 0;  // elements left along the cut axis, including this strip
   std::array<int64_t, kMaxRank> index_{};
   std::array<int64_t, kMaxOperands> position_{};
 };
@@ -59,7 +59,7 @@ void for_strips(cpu::Team& team, const LoopNest& nest, const Body& body) {
 void load_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
 void store_elements(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
 
-// Returns the elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
+// Returns the elements in memory if they are contiguous float32, otherwise copies them to `buffer` as float32.
 inline const float* float_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size,
                                    float* buffer) {
   if (from.type.dtype == DType::kFloat32 && stride == 1) return reinterpret_cast<const float*>(from.data) + position;
@@ -92,12 +92,12 @@ class Rows {
 };
 
 // The operands of a strip function: the outputs, then the inputs. Each has `size` = rows * columns contiguous elements,
-// as bytes if the tensor is bool, otherwise as float32. An input may be the same memory as an output.
+// as bytes if the tensor is bool, otherwise as float32. An input may share its memory with an output.
 struct Strip {
   int64_t size = 0;
   int64_t columns = 0;
   const void* parameters = nullptr;
-  int repeated = -1;  // the operand, if any, that has only one element for each row
+  int repeated = -1;  // index of the operand that has only one element per row; -1 if there is none
   std::array<std::byte*, kMaxOperands> operands{};
 
   float* floats(int operand) const { return reinterpret_cast<float*>(operands[static_cast<size_t>(operand)]); }
@@ -107,7 +107,7 @@ using StripFunction = void (*)(const Strip&);
 struct StripProgram {
   StripFunction function = nullptr;
   const void* parameters = nullptr;
-  bool takes_repeated = false;  // the function supports Strip::repeated
+  bool takes_repeated = false;  // true if the function supports Strip::repeated
 };
 
 // Runs the function over all elements of the outputs, which have the same shape; inputs are broadcast to it. The result

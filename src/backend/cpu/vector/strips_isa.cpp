@@ -93,8 +93,8 @@ class StripOperand {
     constant_ = -1;
   }
 
-  // Returns the strip's elements in memory, or null if they must be converted or gathered into the buffer, or if an
-  // output is absent.
+  // Returns the address of the strip's elements in the tensor; null if they must be converted or gathered into the
+  // buffer, or if this is an absent output.
   std::byte* in_place(const StripWalk& walk) const {
     const bool native = is_bytes_ || view_->type.dtype == DType::kFloat32;
     const bool dense = column_stride_ == 1 && (walk.rows() == 1 || row_stride_ == walk.columns());
@@ -141,8 +141,8 @@ class StripOperand {
   bool is_bytes_ = false;
   int64_t element_ = 0;
   int64_t column_stride_ = 0, row_stride_ = 0;
-  bool repeated_ = false;  // the buffer has one element for each row
-  int64_t constant_ = -1;  // the position of the scalar that fills the buffer
+  bool repeated_ = false;  // true if the buffer has only one element for each row
+  int64_t constant_ = -1;  // the position of the scalar that fills the buffer; -1 if there is none
   alignas(64) std::array<std::byte, kStripSize * sizeof(float)> buffer_;
 };
 

@@ -84,10 +84,10 @@ class Shift {
 // The logistic function, 1 / (1 + e^-x)
 inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
-// Properties of the standard normal distribution at x.
+// Unnormalised density and distribution function of the standard normal distribution at x.
 struct Normal {
   float density;  // e^(-x^2 / 2)
-  float below;    // 0.5 (1 + erf(x / sqrt 2)), absolute error 2.2e-7, going to 0 at -inf
+  float below;    // 0.5 (1 + erf(x / sqrt 2)), absolute error 2.2e-7, tends to 0 at -inf
 };
 inline Normal normal_f32(float x) {
   const float distance = __builtin_fabsf(x);

@@ -17,7 +17,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-#if defined(LAPTIME_LANES)  // tests define LAPTIME_LANES to check other widths than the instruction set's
+#if defined(LAPTIME_LANES)  // tests define LAPTIME_LANES to check vector widths that differ from the instruction set's
 constexpr int kLanes = LAPTIME_LANES;
 constexpr int kRegisters = LAPTIME_LANES == 16 ? 32 : 16;
 #elif defined(__AVX512F__)
@@ -31,19 +31,19 @@ constexpr int kLanes = 4;
 constexpr int kRegisters = 16;
 #endif
 
-// kLanes elements; arithmetic, comparisons and shifts are lane by lane.
+// Vectors of kLanes elements; arithmetic, comparisons and shifts work lane by lane.
 using Vector = float __attribute__((vector_size(kLanes * 4)));
 using Bits = uint32_t __attribute__((vector_size(kLanes * 4)));
 using HalfBits = uint16_t __attribute__((vector_size(kLanes * 2)));
 
-// Rounds each lane to bfloat16, to nearest even, and leaves it in the upper half of its 32 bits; NaN stays NaN.
+// Rounds each lane to bfloat16, to nearest even; the result is in the upper half of the lane's 32 bits. NaN stays NaN.
 inline Bits rounded_bits(const Vector& value) {
   const Bits wide = std::bit_cast<Bits>(value);
   const Bits rounded = wide + 0x7FFFU + ((wide >> 16U) & 1U);
   return (value != value ? wide | 0x400000U : rounded) & 0xFFFF0000U;
 }
 
-// Lane by lane, like multiply_add for one float.
+// Computes a b + c lane by lane, like multiply_add for one float.
 [[gnu::always_inline]] inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
 #if defined(LAPTIME_LANES)
   Vector sums;
@@ -63,7 +63,7 @@ inline Bits rounded_bits(const Vector& value) {
   return multiply_add(a - Vector{}, b, c);
 }
 
-// Loads and stores take any alignment.
+// Loads and stores need no alignment.
 inline Vector load(const float* from) {
   Vector value;
   std::memcpy(&value, from, sizeof(value));

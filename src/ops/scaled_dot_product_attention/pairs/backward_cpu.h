@@ -9,7 +9,7 @@
 
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
-constexpr int64_t kBlockRows = 4 * kMicroTile;  // rows of queries
+constexpr int64_t kBlockRows = 4 * kMicroTile;  // rows of queries in a block
 
 // One part of one key head, for the query heads that read it. launch_backward runs it.
 template <class Element, class Unit>
@@ -152,7 +152,7 @@ class BackwardPart {
     add_to_queries(block, (block.rows - 1) / kMicroTile * kMicroTile, add, nothing);
   }
 
-  // Consecutive groups of 32 rows use different memory.
+  // Groups of 32 rows alternate between two buffers.
   float* scores(int64_t row) const { return scores_ + row / kMicroTile % 2 * 2 * kMicroTile * kPitch; }
   float* grad_weights(int64_t row) const { return scores(row) + kMicroTile * kPitch; }
   float* left_grad_scores(int64_t row) const {

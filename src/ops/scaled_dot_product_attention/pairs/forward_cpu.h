@@ -93,7 +93,7 @@ class ForwardGroup {
     add_values(before, nothing);
   }
 
-  // Consecutive groups of 32 rows use different memory.
+  // Groups of 32 rows alternate between two buffers.
   float* scores(const ScoreRows& rows) const { return scores_ + rows.row / kMicroTile % 2 * kMicroTile * kPitch; }
   float* weights(const ScoreRows& rows) const {
     return weight_memory_ + rows.row / kMicroTile % 2 * Panels<Score>::floats(kMicroTile, kKeyBlock);

@@ -9,13 +9,13 @@ namespace laptime::avx512_bf16::attention::pairs {
 // The widest head whose packed blocks fit in a thread's scratch.
 constexpr int64_t kMaxPairsWidth = 128;
 
-// These have the same interface as the kernels of scaled_dot_product_attention_cpu.cpp. Operands must have contiguous
-// rows.
+// Kernels that multiply in AMX tiles. They have the same interface as those of scaled_dot_product_attention_cpu.cpp.
+// Operands must have contiguous rows.
 void launch_amx_forward(const KernelCall& call);
 void launch_amx_backward(const KernelCall& call);
 int64_t amx_backward_workspace(const Signature& signature);
 
-// These use AVX-512 BF16 dot products and need bfloat16 operands.
+// Kernels that multiply with AVX-512 BF16 dot products. Operands must be bfloat16.
 void launch_dot_forward(const KernelCall& call);
 void launch_dot_backward(const KernelCall& call);
 int64_t dot_backward_workspace(const Signature& signature);

@@ -40,7 +40,7 @@ void for_groups(const AttentionShape& shape, const Body& body) {
 }
 
 // A factor of one product, or of products of several heads: element (i, j) of the first head is at i * row_stride + j *
-// column_stride, and those of each following head are head_stride later.
+// column_stride, and each following head is head_stride elements further.
 struct Factor {
   cpu::GemmOperand operand;
   int64_t head_stride = 0, row_stride = 0, column_stride = 1;
@@ -55,7 +55,8 @@ inline Factor factor(const float* rows, int64_t row_count, int64_t columns) {
   return {{true, DType::kFloat32, reinterpret_cast<const std::byte*>(rows)}, row_count * columns, columns, 1};
 }
 
-// The distance between consecutive heads of an operand [B, h, T, d], counted over all batches; nothing if it varies.
+// The distance between consecutive heads of an operand [B, h, T, d], counted over all batches; nothing if the distance
+// varies.
 inline std::optional<int64_t> head_stride(const TensorType& type) {
   const Shape& shape = type.shape();
   const auto& strides = type.layout.strides;
@@ -71,9 +72,9 @@ inline bool is_direct(const TensorType& type, int64_t heads) {
          (heads == 1 || head_stride(type) == shape[2] * shape[3]);
 }
 
-// The number of heads that are multiplied together. If each head is a single group, several are, because a product of
-// few rows has too little work for all threads. It is one if the distance between the heads of an operand varies, or if
-// query heads share keys.
+// The number of heads that are multiplied together: several if each head is a single group, because a product of few
+// rows has too little work for all threads, but one if the distance between the heads of an operand varies, or if query
+// heads share keys.
 inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const TensorType> out) {
   constexpr int64_t kMostFloats = int64_t{1} << 23U;  // limit for the scores and rows of these heads
   const Shape& shape = in[0].shape();
@@ -114,11 +115,11 @@ float* direct_result(const TensorView& view, const Heads& heads, int64_t row) {
   }
 }
 
-// Computes c [heads, m, n] = a [heads, m, k] b [heads, k, n], or adds it to c. Implementation is one of the GEMM
-// implementations in gemm_kernels.h.
 struct ProductSize {
   int64_t heads, m, n, k;
 };
+// Computes c [heads, m, n] = a [heads, m, k] b [heads, k, n], or adds the product to c if `adds`. Implementation is one
+// of the GEMM implementations in gemm_kernels.h.
 template <class Implementation>
 void multiply(cpu::Team& team, const ProductSize& size, const Factor& a, const Factor& b, float* c, bool adds = false) {
   cpu::Gemm gemm;

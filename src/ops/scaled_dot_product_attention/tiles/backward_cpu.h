@@ -62,7 +62,7 @@ class BackwardPart {
   static bool sums_fit_scratch(const KeyParts& parts, int64_t width) {
     return parts.count == 1 && sum_floats(parts.positions, width) * parts.group <= BackwardScratch::kFloatsLeft;
   }
-  static float sum_scale(const AttentionShape&) { return 1; }  // 1, because the packed keys are scaled
+  static float sum_scale(const AttentionShape&) { return 1; }  // the packed keys are already scaled
 
   BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t kv_head, QuerySums sums, bool only_part,
                std::byte* scratch)
@@ -123,7 +123,7 @@ class BackwardPart {
       }
     }
     for (int64_t i = 0; i < keys; ++i) {
-      // The packed queries are scaled by scale / ln 2.
+      // kLn2, because the packed queries are multiplied by scale / ln 2.
       write_row(scratch_.grad_keys + i * pitch_, shape_.width, kLn2, operands_->grad_k[key + i]);
       write_row(scratch_.grad_values + i * pitch_, shape_.width, 1, operands_->grad_v[key + i]);
     }

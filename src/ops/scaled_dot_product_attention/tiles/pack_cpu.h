@@ -5,8 +5,8 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// A register tile: kTileRows x kTileColumns sums. Together with a row of the right factor and one element of the left
-// factor, they fill the registers.
+// A register tile: kTileRows x kTileColumns sums. The sums, a row of the right factor and one element of the left
+// factor fill the registers.
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
 constexpr int kTileRows = kRegisters == 32 ? 13 : kLanes == 8 ? 6 : 4;

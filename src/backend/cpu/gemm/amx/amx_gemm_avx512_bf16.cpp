@@ -38,10 +38,10 @@ struct Task {
   const cpu::Gemm& gemm;
   PackTiles pack;
   MicroKernel micro_kernel;
-  int64_t calls_per_step = 1;  // number of InterleavedWork::advance() calls
+  int64_t calls_per_step = 1;  // number of InterleavedWork::advance() calls per step of K
   int64_t kc = 0;
   int64_t a_panels = 0;         // panels in a block of A
-  int64_t partial_columns = 0;  // columns of the partial sums
+  int64_t partial_columns = 0;  // columns of the partial sums, which bound nc
 };
 
 // Double buffers of a thread: while it multiplies by one packed panel of B, it packs the next one, and while it
@@ -221,7 +221,7 @@ class MacroKernel {
       }
       tile = next_tile;
     }
-    if (tile.bias != nullptr) thread.store.store_rows(kMicroTile);  // before `bias` goes out of scope
+    if (tile.bias != nullptr) thread.store.store_rows(kMicroTile);  // finishes storing before `bias` goes out of scope
     next_packer.pack(next_packer.left());
   }
 

@@ -15,9 +15,9 @@ inline constexpr uint32_t kUpperHalf = 0xFFFF0000U;  // the bits of a float32 th
 // The terms of each number, in decreasing magnitude: value = terms[0] + terms[1] + terms[2] exactly, if none of the
 // terms is denormal. `Number` is float and `Bits` uint32_t, or both are vectors of as many lanes.
 //
-// The first two terms are rounded to nearest, ties away from zero. For numbers from 0x7F7F8000 up, infinity and NaN,
-// the first term is truncated instead, so that it is finite exactly if the number is. The other terms of an infinite
-// number are NaN.
+// The first two terms are rounded to nearest, ties away from zero. If the first term would be rounded to infinity (bits
+// of 0x7F7F8000 or more without the sign), it is truncated instead, so that it is finite exactly if the number is. The
+// other terms of an infinite number are NaN.
 template <class Number, class Bits>
 [[gnu::always_inline]] inline std::array<Number, 3> bfloat16_terms(const Number& value) {
   constexpr uint32_t kHalf = 0x8000U;  // half a unit in the last place of a bfloat16
@@ -38,10 +38,9 @@ struct TermPair {
   int a = 0, b = 0;
 };
 
-// The pairs of terms that are multiplied if elements of A have kATerms terms and those of B have kBTerms, in this
-// order: consecutive pairs share a term, whose tiles stay loaded, and the largest product comes last. With three terms
-// each, three of the nine products are omitted; their sum is at most (1 + 2^-8) 2^-24 times the product of the two
-// numbers.
+// The pairs of terms to multiply if elements of A have kATerms terms and elements of B have kBTerms. Consecutive pairs
+// share a term, whose tiles stay loaded, and the largest product comes last. With three terms each, three of the nine
+// products are omitted; their sum is at most (1 + 2^-8) 2^-24 times the product of the two numbers.
 template <int64_t kATerms, int64_t kBTerms>
 inline constexpr auto kTermPairs = std::array{TermPair{0, 0}};
 template <>

@@ -10,8 +10,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_amx {
 
-// A micro-tile of 32 x 32 float32 sums: the address of its initial sums (null: zeros) and the address of its results,
-// each with its row stride in elements.
+// A micro-tile of 32 x 32 float32 sums: the address of its initial sums (null for zeros) and the address of its
+// results, each with its row stride in elements.
 struct MicroTile {
   const float* from = nullptr;
   int64_t ld_from = 0;
@@ -54,8 +54,8 @@ inline void keep_vector_units_awake() {
 }
 
 // Multiplies a packed panel of A by a packed panel of B over `steps` steps of 32 elements of K. Calls between() after
-// every four tile products. These keep the tile unit busy for 80 cycles, during which about 80 other instructions cost
-// nothing; more would fill the reorder buffer behind the tile instructions.
+// every four tile products, which keep the tile unit busy for 80 cycles. During that time, about 80 other instructions
+// cost nothing; more would fill the reorder buffer behind the tile instructions.
 template <int64_t kATerms, int64_t kBTerms, class Between>
 [[gnu::always_inline]] LAPTIME_AMX inline void micro_kernel(const float* a, const float* b, int64_t steps,
                                                             const MicroTile& tile, const Between& between) {

@@ -82,7 +82,7 @@ struct PackTiles {
 template <class ATerms, class BTerms>
 constexpr PackTiles kPackTiles{pack_a_tile<ATerms>, pack_b_tile<BTerms>, ATerms::kTerms, ATerms::kPieces};
 
-// Packs a panel of B, some pieces of its tiles per call.
+// Packs a panel of B piece by piece, so that the work can be interleaved with tile products.
 class BPanelPacker {
  public:
   BPanelPacker() = default;

@@ -25,7 +25,7 @@ static_assert(kTile == kLanes);
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 
-// One term: elements that are bfloat16, or are rounded to it.
+// One term per element, which is bfloat16 or is rounded to it.
 template <class Source>
 struct OneTerm {
   static constexpr int64_t kTerms = 1;
@@ -72,7 +72,7 @@ struct OneTerm {
   }
 };
 
-// One term: vectors of float32 rounded to bfloat16. Packs single rows, like SplitTerms.
+// One term per element: vectors of float32 rounded to bfloat16. Packs single rows, like SplitTerms.
 struct RoundedTerm {
   static constexpr int64_t kTerms = 1;
 
@@ -86,8 +86,8 @@ struct RoundedTerm {
   }
 };
 
-// Several terms: the first kCount of the three bfloat16 terms of a float32. Tile products treat denormal terms as
-// zeros.
+// Several terms per element: the first kCount of the three bfloat16 terms of a float32. Tile products treat denormal
+// terms as zeros.
 template <int64_t kCount>
 struct SplitTerms {
   static constexpr int64_t kTerms = kCount;

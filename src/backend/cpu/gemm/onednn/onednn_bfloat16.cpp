@@ -1,4 +1,4 @@
-// bfloat16 products by oneDNN's matmul primitive. The team keeps one primitive for each block shape.
+// Computes bfloat16 products with oneDNN's matmul primitive. The team keeps one primitive for each block shape.
 #include <dnnl.hpp>
 
 #include <array>
@@ -18,13 +18,13 @@ using dnnl::memory;
 // The float32 accumulator of a block, rows x columns, must fit the scratch of a thread.
 constexpr GemmCut::Limits kLimits{.rows = 512, .columns = 384, .row_multiple = 16, .column_multiple = 48};
 
-// Everything that a primitive depends on.
+// The key of a primitive: everything that the primitive depends on.
 struct BlockKey {
   int64_t rows = 0, columns = 0, depth = 0;
   int64_t a_leading = 0, b_leading = 0, c_leading = 0;
   bool a_transposed = false, b_transposed = false, bias = false;
   bool wide = false;        // the result is float32
-  bool accumulate = false;  // adds to the existing result
+  bool accumulate = false;  // the product is added to the existing result
   friend auto operator<=>(const BlockKey&, const BlockKey&) = default;
 };
 
@@ -193,7 +193,8 @@ void onednn_bfloat16_gemm(Team& team, const Gemm& gemm) {
   const GemmCut cut(shape, kLimits);
   const BfloatForm form{gemm.bias.present, gemm.c_dtype == DType::kFloat32, gemm.addend.present};
   const auto& products = team.resident<BlockProducts>();
-  std::array<std::array<const BlockProduct*, 2>, 2> product{};  // [at the lower edge][at the right edge]
+  // Indexed by whether the block is at the lower edge, and whether it is at the right edge.
+  std::array<std::array<const BlockProduct*, 2>, 2> product{};
   for (const bool last_row : {false, true}) {
     for (const bool last_column : {false, true}) {
       product[last_row ? 1 : 0][last_column ? 1 : 0] = &products.find(key_of(shape, cut, last_row, last_column, form));

@@ -1,5 +1,5 @@
-// Products by oneDNN. Each call of the library uses one thread and computes a block that depends only on the shape, so
-// that results are bit-identical for any number of threads.
+// Matrix products in oneDNN. Each call of the library uses one thread and computes a block that depends only on the
+// shape, so that results are bit-identical for any number of threads.
 #pragma once
 
 #include <string>
@@ -34,9 +34,9 @@ void onednn_float32_gemm(Team& team, const Gemm& gemm);
 
 // Options of a product with bfloat16 factors.
 struct BfloatForm {
-  bool bias = false;         // a bias is added; it is bfloat16
-  bool wide_result = false;  // float32, otherwise bfloat16
-  bool accumulate = false;   // adds to the existing result
+  bool bias = false;         // a bfloat16 bias is added
+  bool wide_result = false;  // the result is float32; otherwise it is bfloat16
+  bool accumulate = false;   // the product is added to the existing result
 };
 
 // Multiplies bfloat16 factors, accumulates in float32 and rounds once. If there is an addend, it must already be in c.

@@ -11,8 +11,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The kc chunks of K are equal in size, rounded up to a multiple of `multiple`. They depend only on K, so the order of
-// additions and every bit of the result do too.
+// The kc chunks of K are equal in size, rounded up to a multiple of `multiple`. They depend only on K, and therefore so
+// do the order of additions and the bits of the result.
 inline int64_t kc_of(int64_t k, int64_t max_kc, int64_t multiple) {
   const int64_t chunks = std::max<int64_t>(1, ceil_div(k, max_kc));
   return align_up(ceil_div(k, chunks), multiple);
@@ -55,11 +55,11 @@ struct BlockingCosts {
   double per_block = 3e5;
 };
 
-// Divides C into the mc x nc blocks that minimise the time on `threads` threads according to these costs. This division
-// may depend on the number of threads, unlike others, because results do not depend on the blocks: the kc chunks depend
-// only on K.
+// Divides C into the mc x nc blocks that minimise the time on `threads` threads according to these costs. Unlike other
+// divisions of work, this one may depend on the number of threads, because results do not depend on the blocks: the kc
+// chunks depend only on K.
 inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& costs, int threads) {
-  constexpr double kTail = 0.05;  // time that threads wait for each other at the end, in blocks
+  constexpr double kTail = 0.05;  // time that threads wait for the last one, in units of a block's time
   const int64_t min_row_blocks = ceil_div(shape.m, costs.max_mc);
   const int64_t min_column_blocks = ceil_div(shape.n, costs.max_nc);
   double best = 0;
@@ -91,7 +91,7 @@ inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& co
   return {shape, {.rows = best_mc, .columns = best_nc, .row_multiple = costs.row_multiple, .column_multiple = kNr}, 1};
 }
 
-// Describes columns [column, column + nr) of a block's part of B, rows [k, k + kc).
+// Describes rows [k, k + kc) and columns [column, column + nr) of the part of B that a block reads.
 inline BPanelSource b_panel_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                    int64_t column) {
   const cpu::MatrixLayout& b = gemm.shape.b;
@@ -102,7 +102,7 @@ inline BPanelSource b_panel_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .columns = std::min<int64_t>(kNr, block.columns - column)};
 }
 
-// Describes a block's part of A, columns [k, k + kc).
+// Describes columns [k, k + kc) of the part of A that a block reads.
 inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc) {
   const cpu::MatrixLayout& a = gemm.shape.a;
   const int64_t position = position_in_a(gemm.shape, block) + k * a.column_stride;

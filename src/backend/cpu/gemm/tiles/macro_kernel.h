@@ -64,7 +64,7 @@ class MacroKernel {
   void add_chunk(int64_t k, int64_t kc, Queue& queue) {
     const cpu::GemmShape& shape = gemm_.shape;
     source_ = a_block_source(gemm_, block_, k, kc);
-    // If rows have no gaps, panels are packed one by one, between the products with the first panel of B.
+    // If the rows of A have no gaps, its panels are packed one by one, between the products with the first panel of B.
     const bool packs_by_panel = shape.a.column_stride == 1;
     if (!packs_by_panel) {
       task_.pack_a.block(source_, panels_, a_block_);
@@ -115,7 +115,7 @@ class MacroKernel {
     if (options.packs_a) {
       prefetches.a_lines = ceil_div(a_rows_prefetcher(0).lines() + kMr, intervals);
     } else if (constexpr int64_t kLastPanels = 6; b_panels_left <= kLastPanels) {
-      // Not earlier, because the next block of A would evict this one from the cache.
+      // Prefetches the next block of A only now, because earlier it would evict the current block from the cache.
       prefetches.a_lines =
           std::min(kMaxLines, ceil_div(options.a_prefetches->lines(), intervals * panels_.count() * b_panels_left));
     }

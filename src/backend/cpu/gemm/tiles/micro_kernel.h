@@ -24,7 +24,7 @@ struct Prefetches {
 };
 constexpr int64_t kPrefetchInterval = 16;
 
-// Provides the micro-kernel with vector v of word w of a panel of B. Reads a packed panel.
+// Gives the micro-kernel vector v of word w of a panel of B. This one reads a packed panel.
 class PackedBPanel {
  public:
   explicit PackedBPanel(const float* words) : words_(words) {}

@@ -1,4 +1,4 @@
-// Runs a whole GEMM by the macro-kernel, on all threads of a team, for one kind of packed words.
+// Runs a whole GEMM with the macro-kernel, on all threads of a team, for one kind of packed words.
 #pragma once
 
 #include "backend/cpu/gemm/tiles/macro_kernel.h"

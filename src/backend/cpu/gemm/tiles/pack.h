@@ -24,8 +24,8 @@ struct Strides {
   int64_t row = 0, column = 0;
 };
 
-// Divides the rows of a block of A evenly into panels of at most mr rows. Panels have an even number of rows, except
-// that the last one may lack one.
+// Divides the rows of a block of A evenly into panels of at most mr rows. All panels have an even number of rows; if
+// the block has an odd number, the last panel extends one row past the end of the block.
 class RowPanels {
  public:
   explicit RowPanels(int64_t rows) : pairs_((rows + 1) / 2), count_((rows + kMr - 1) / kMr) {}
@@ -43,7 +43,7 @@ struct ABlockSource {
   const std::byte* data = nullptr;
   Strides strides;
   int64_t rows = 0, kc = 0;
-  int64_t readable = 0;  // rows of A from the first row of the block to the last row of A
+  int64_t readable = 0;  // number of rows from the first row of the block to the end of A
 };
 
 // Word w of row i of a panel of A is packed to panel[w * kMr + i]. Rows past the end of the block have arbitrary

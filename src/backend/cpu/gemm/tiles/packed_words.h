@@ -13,7 +13,7 @@ namespace laptime::LAPTIME_ISA::gemm_tiles {
 // the distance, in elements, from one k to the next. kLanes words are packed at once by
 //   along_k  from consecutive k of one row of A or column of B, which are adjacent in memory;
 //   across_k from kLanes rows or columns at the same k, which are adjacent in memory.
-// one() packs a single word if `depth` elements of K are left.
+// one() packs a single word; `depth` is the number of elements of K that are left.
 struct FloatWords {
   static constexpr int64_t kSpan = 1;  // elements of K in a word
 

@@ -25,7 +25,7 @@ class PanelQueue {
  public:
   struct Panel {
     MacroKernel* block = nullptr;  // null if no panel is left
-    int64_t k = 0, kc = 0;         // the chunk of K
+    int64_t k = 0, kc = 0;         // the chunk [k, k + kc) of K
     int64_t index = 0;             // index of the panel in the block
   };
 
@@ -34,7 +34,7 @@ class PanelQueue {
     chunk_ = {.block = block, .k = k, .kc = kc, .index = end};
     left_.store(end - begin, std::memory_order_release);
   }
-  // Called by the owner, or by a helper between join and leave.
+  // Takes a panel, if one is left. Called by the owner, or by a helper between join and leave.
   Panel take() {
     const int64_t left = left_.fetch_sub(1, std::memory_order_acq_rel);
     if (left <= 0) return {};
@@ -53,7 +53,7 @@ class PanelQueue {
  private:
   alignas(64) std::atomic<int64_t> left_{0};
   std::atomic<int> helpers_{0};
-  Panel chunk_;  // read only after left_ has granted a panel
+  Panel chunk_;  // may be read only after left_ has granted a panel
 };
 
 // Multiplies all blocks of a GEMM. A thread runs MacroKernel(task, block, scratch).run(queue) for each block that it
@@ -62,7 +62,8 @@ class PanelQueue {
 template <class MacroKernel, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();
-  // At most one thread per block runs. If every thread of the team runs, the panels of a block are also shared.
+  // If there are fewer blocks than threads, one thread runs per block; otherwise all threads run, and also share
+  // panels.
   const int64_t units =
       blocks < team.size() ? blocks : blocks * ceil_div(cut.columns(false), MacroKernel::kPanelColumns);
   std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
