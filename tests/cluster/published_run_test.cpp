@@ -84,7 +84,7 @@ TEST(DescribedRun, ReadsLayoutModelAndBatch) {
   EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
   EXPECT_DOUBLE_EQ(run.step.network_bandwidth, 200e9);
   EXPECT_EQ(run.counted_attention, CountedAttention::kCausal);
-  EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not part of a matrix product
+  EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not counted, as no product reads it
 }
 
 TEST(DescribedRun, StatesWhyARunCannotBePredicted) {

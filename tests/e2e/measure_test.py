@@ -46,7 +46,7 @@ class RecordTest(ProgramTest):
 class RecordPipe(RecordTest):
     def test_stopping_rule_ends_the_steps(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 100))
-        self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples, because all steps are equal
+        self.assertEqual(len(answers), 15)  # 5 warm-up steps and 10 samples, because all steps are equal
         self.assertEqual([answer["next"] for answer in answers], ["continue"] * 14 + ["stop"])
         self.assertEqual(answers[0]["reason"], "warm-up, step 1")
         self.assertIn("interval", answers[-1]["reason"])

@@ -41,7 +41,7 @@ TEST_F(SamplerOnRoofline, TakesTheRequestedSteps) {
   const Sampling sampling = sample(*step, {StoppingRule::fixed(2, 3), true}, hooks);
   EXPECT_EQ(sampling.steps.size(), 5U);
   EXPECT_EQ(sampling.warmup, 2);
-  EXPECT_EQ(sampling.steps_per_sample, 1);  // even for the shortest steps
+  EXPECT_EQ(sampling.steps_per_sample, 1);  // a fixed number of steps is never batched
   EXPECT_EQ(sampling.sample_count(), 3);
   EXPECT_EQ(sampling.reason, StopReason::kFixed);
   EXPECT_FALSE(sampling.interrupted);
@@ -96,7 +96,7 @@ TEST_F(SamplerOnRoofline, InterruptEndsSamplingBetweenSteps) {
   EXPECT_EQ(sampling.steps.size(), 3U);
 }
 
-// Marking launches takes no time on a virtual clock, so only the request decides.
+// Marks take no time on a virtual clock, so any positive limit on their cost allows them.
 TEST_F(SamplerOnRoofline, TracesTheFirstStepOnRequest) {
   const auto marked_steps = [&](double marks_below, bool marks_first) {
     std::vector<int64_t> marked;

@@ -20,7 +20,7 @@ struct Step {
   ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   ValueId other = build.source("other", floats({2, 3}), Role::kParameter);
 
-  // For each assignment in order, whether its copy is elided.
+  // For each assignment in order, true if its copy is elided.
   std::vector<bool> dropped() {
     const Graph graph = build.finish();
     verify(graph, "test");

@@ -57,9 +57,9 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber() { munmap(stack_, kStackBytes); }
 
-  // Runs until the fiber calls leave(). The scheduler calls it.
+  // Called by the scheduler: runs the fiber until it calls leave().
   void resume();
-  // Returns to the scheduler until the next resume(). The fiber calls it.
+  // Called by the fiber: returns to the scheduler until the next resume().
   void leave();
 
  private:
@@ -100,8 +100,8 @@ void Fiber::finish_switch(void* saved) { __sanitizer_finish_switch_fiber(saved, 
 
 #else
 
-// A context starts a fiber. After that, jumps are faster, because they do not save the signal mask, which takes a
-// system call.
+// setcontext() starts a fiber. Later switches use jumps, which are faster: they make no system call to save the signal
+// mask.
 void Fiber::resume() {
   if (_setjmp(scheduler_) != 0) return;
   if (has_begun_) _longjmp(fiber_, 1);
@@ -201,7 +201,7 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   std::vector<int> order_;
-  size_t started_ = 0;  // the number of threads of order_ that have started
+  size_t started_ = 0;  // number of threads in order_ that have started
   int64_t index_ = 0;
   int64_t interval_ = 0;
   std::exception_ptr error_;
