@@ -66,7 +66,7 @@ class ExportTest(ProgramTest):
         return done.stdout
 
     def add_trace(self, trace=None, records=1):
-        """Adds a trace to each of the newest `records` records."""
+        """Adds `trace`, or TRACE if it is None, to each of the newest `records` records."""
         store = sqlite3.connect(self.store)
         with store:
             store.execute("INSERT INTO traces SELECT id, ? FROM records ORDER BY id DESC LIMIT ?",

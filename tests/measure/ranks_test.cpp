@@ -147,7 +147,7 @@ TEST(Ranks, MatchOneProcess) {
   }
 }
 
-// The tolerance for weights is wide: if a gradient is almost zero, rounding errors decide the direction of AdamW.
+// The tolerance for weights is wide: if a gradient is almost zero, rounding errors decide the direction of its update.
 TEST(Ranks, MatchOneProcessInBFloat16) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     RunConfig config = ranks_config(edition, Precision::kBFloat16, Mode::kCompile);
@@ -156,7 +156,7 @@ TEST(Ranks, MatchOneProcessInBFloat16) {
   }
 }
 
-// Ranks compute the same as micro-batches, and add gradients in the same order.
+// N ranks do the same arithmetic as N micro-batches, and add gradients in the same order.
 TEST(Ranks, MatchMicroBatchesBitForBit) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     for (const Edition edition : {Edition::k2025, Edition::kLlama}) {

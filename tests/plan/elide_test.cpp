@@ -90,9 +90,9 @@ TEST(Elide, NonPointwiseProducerKeepsTheCopy) {
   const ValueId vector = step.build.source("vector", floats({1, 3}), Role::kParameter);
   assign(step.build, vector, sum(step.build, step.other, {0}));
   const ValueId same = step.build.source("same", floats({2, 3}), Role::kInput);
-  assign(step.build, step.w, same);  // computed outside of the step
+  assign(step.build, step.w, same);  // the step does not compute the value
   assign(step.build, step.other,
-         reshape(step.build, exp(step.build, reshape(step.build, step.other, {6})), {2, 3}));  // a view
+         reshape(step.build, exp(step.build, reshape(step.build, step.other, {6})), {2, 3}));  // the value is a view
   EXPECT_EQ(step.dropped(), (std::vector<bool>{false, false, false}));
 }
 

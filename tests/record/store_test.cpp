@@ -408,7 +408,7 @@ TEST_F(StoreTest, DamagedPageHidesOnlyItsRecords) {
   }
   const std::string sound = bytes_of(path_);
   constexpr size_t kPage = 16384;
-  constexpr char kLeaf = 13;  // type of a table that fits in one page
+  constexpr char kLeaf = 13;  // SQLite's page type for a table that fits in one page
   ASSERT_EQ(sound.at(100), kLeaf) << "the first page holds the whole schema";
   uint64_t state = 5;
   for (int round = 0; round < 60; ++round) {

@@ -34,7 +34,7 @@ class Point {
 
  private:
   std::vector<std::vector<double>> reference(std::vector<GuardedTensor>& from);
-  // Changes the elements of each input in turn, up or down by the fraction `unit`, and adds `slack` times the
+  // Changes the elements of each input in turn, randomly up or down by the fraction `unit`, and adds `slack` times the
   // resulting change of the outputs to `tolerance`.
   void add_sensitivity(double unit, double slack, std::vector<std::vector<double>>& tolerance);
   void add_sensitivity_to(size_t input, double unit, double slack, int draws,

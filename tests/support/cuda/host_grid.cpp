@@ -114,7 +114,7 @@ void Fiber::leave() {
 
 #endif
 
-// Blocks of one launch, run one after the other.
+// Runs the blocks of one launch, one after the other.
 class Block {
  public:
   Block(const HostKernel& kernel, int64_t blocks, int threads, const void* args, const HostGridOptions& options)
@@ -294,7 +294,8 @@ void Block::run_waiting() {
   }
 }
 
-// Completes the exchange of each warp that waits at one. Returns false if no warp waits.
+// Completes the exchange of each warp that waits at an exchange. Returns false if no warp waits; throws if only some
+// threads of a warp do.
 bool Block::resolve_exchanges() {
   bool any = false;
   for (size_t begin = 0; begin < lanes_.size(); begin += kWarp) {
@@ -319,7 +320,8 @@ bool Block::resolve_exchanges() {
   return any;
 }
 
-// Every thread now waits at a barrier or has ended.
+// Call it when every thread waits at a barrier or has ended. Releases the threads; throws unless all of them wait at
+// the same barrier.
 void Block::resolve_barrier() {
   const auto waiting = std::ranges::find_if(lanes_, [](const auto& lane) { return lane->state == State::kBarrier; });
   const Place place = (*waiting)->place;
