@@ -243,7 +243,7 @@ TEST(Args, ShippedSweepsAreListedAndFoundByName) {
   EXPECT_THAT(refusal("bench --config end_to_ent"), HasSubstr("did you mean 'end_to_end'? (laptime list sweeps)"));
   EXPECT_THAT(refusal("report end_to_ent --html a.html"), StartsWith("laptime report: 'end_to_ent' is neither a file"));
   EXPECT_EQ(refusal("report end_to_end --html a.html"), "");
-  EXPECT_EQ(refusal("report model=small --html a.html"), "");  // a filter
+  EXPECT_EQ(refusal("report model=small --html a.html"), "");  // filters are accepted
 }
 
 TEST(Args, ExplainsEveryVerdict) {

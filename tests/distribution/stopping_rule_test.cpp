@@ -72,7 +72,7 @@ TEST(DefaultRule, StopsAtTwoHundredSamples) {
 }
 
 TEST(DefaultRule, StopsWhenTheBudgetIsSpent) {
-  // Alternating steps of 1 and 1.5 s have no median within 1 %.
+  // Steps that alternate between 1 and 1.5 s never determine the median within 1 %.
   const auto step = [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; };
   for (const double budget : {30.0, 60.0}) {
     const StoppedRun run = run_until_stop(StoppingRule({.budget = Seconds{budget}, .patience = 1}), step);

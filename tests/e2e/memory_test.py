@@ -173,7 +173,7 @@ class Memory(ProgramTest):
         words = ["memory", "--store", "none", "--model", "small", "--device", "h100", "--context", "16,32", "--dtype", "mixed"]
         header = lambda *more: next(line for line in self.lines_at(80, *words, *more) if line.startswith("point"))
         self.assertIn("copies", header("--pass", "inference"))
-        self.assertNotIn("gradients", header("--pass", "inference"))  # inference has no gradients
+        self.assertNotIn("gradients", header("--pass", "inference"))
         self.assertIn("gradients", header("--pass", "step"))
 
     def test_views_of_several_points_end_with_a_table_of_peaks(self):

@@ -83,7 +83,7 @@ TEST_F(SamplerOnRoofline, StopsByTheSpreadOfTheReportedTimes) {
   const auto reported = [&](const Timeline&) { return Seconds(++taken % 2 == 0 ? 1e-3 : 1.2e-3); };
   const Sampling sampling = sample(*step, {StoppingRule(), false, 0, reported}, {});
   EXPECT_EQ(sampling.steps_per_sample, 5);
-  EXPECT_GT(sampling.sample_count(), 10);  // samples of 5.4 and 5.6 ms take longer to agree than equal ones
+  EXPECT_GT(sampling.sample_count(), 10);  // unequal samples (5.4 and 5.6 ms) need more than 10
 }
 
 TEST_F(SamplerOnRoofline, InterruptEndsSamplingBetweenSteps) {

@@ -215,8 +215,8 @@ TEST(Ranks, HeldAndSentBytesMatchZeroSharding) {
       EXPECT_EQ(of(trained.resident, Role::kParameter), shard == Shard::kParameters ? all / ranks : all)
           << what_of(config);
       const int64_t loss = ranks == 2 ? 4 : 12;  // rank 0 sends the summed loss to every other rank
-      // Token embedding and head are gathered only once: backward does not read the embedding, and starts with the
-      // head.
+      // Token embedding and head are gathered only once: backward does not read the embedding, and reuses the head of
+      // forward.
       const int64_t once = 2 * 4 * config.model.vocab_size * config.model.d_model;
       const int64_t numbers = shard == Shard::kParameters ? 3 * all - once : 2 * all;
       EXPECT_EQ(trained.planned_bytes, numbers / ranks * (ranks - 1) + loss) << what_of(config);

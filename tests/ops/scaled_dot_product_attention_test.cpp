@@ -30,7 +30,7 @@ Shape row_shape(const Shape& shape) {
 
 const Operand kStep{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
 
-// The shape of keys and values with `kv_heads` heads; 0: as many heads as the queries.
+// The shape of keys and values with `kv_heads` heads; if 0, as many heads as the queries.
 Shape kv_shape(const Shape& shape, int64_t kv_heads) {
   Shape keys = shape;
   if (kv_heads > 0) keys[1] = kv_heads;

@@ -213,7 +213,7 @@ TEST(Page, StatesHowLongATrainingRunTakes) {
   PageInput input = five_points();
   const auto training_of = [&] { return data_of(input)["points"][0]["sentences"]["training"].get<std::string>(); };
   EXPECT_EQ(training_of(), "");
-  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // as many steps of one second as fit into an hour
+  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // 3600 steps of one second, an hour
   EXPECT_THAT(training_of(), HasSubstr("60 min"));
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
 }

@@ -66,9 +66,9 @@ TEST(Autocast, FollowsThePolicyOfEachOp) {
   model.build.output("product", product);
   model.build.output("twice", mul_scalar(model.build, product, 2));     // keeps the type of its input
   model.build.output("mixed", add(model.build, product, model.x));      // promotes to the wider type
-  model.build.output("exp", exp(model.build, product));                 // float32
-  model.build.output("softmax", softmax(model.build, product));         // float32
-  model.build.output("sum", sum_all(model.build, product));             // float32
+  model.build.output("exp", exp(model.build, product));                 // runs in float32
+  model.build.output("softmax", softmax(model.build, product));         // runs in float32
+  model.build.output("sum", sum_all(model.build, product));             // runs in float32
   const std::vector<ValueId> largest = max_last(model.build, product);  // keeps the type
   model.build.output("max", largest[0]);
   model.build.output("place", largest[1]);

@@ -248,7 +248,7 @@ TEST(LaunchCosts, AddUpToTheStep) {
   }
   double whole = 0;
   double expected = 0;
-  for (size_t i = 0; i < plan.steps.size(); ++i) expected += 3.0 * (i % 7 + 1);  // the median step
+  for (size_t i = 0; i < plan.steps.size(); ++i) expected += 3.0 * (i % 7 + 1);  // the step scaled by 3 is the median
   for (const LaunchCost& cost : costs.result()) {
     whole +=
         cost.seconds * static_cast<double>(std::count_if(plan.steps.begin(), plan.steps.end(), [&](const auto& step) {

@@ -23,7 +23,7 @@ class Point {
 
   Signature signature;
   std::vector<GuardedTensor> inputs;
-  std::vector<std::vector<double>> truth;  // per output, by row-major index
+  std::vector<std::vector<double>> truth;  // truth[output][row-major index]
   // Absolute tolerance per output, before rounding to the output's type.
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops

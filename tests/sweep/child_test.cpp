@@ -459,7 +459,7 @@ TEST(Child, DiesWithItsParent) {
   }
   close(ends[1]);
   char byte = 0;
-  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // returns when every process has closed the other end
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // 0 only after every process has closed the other end
   close(ends[0]);
 }
 
