@@ -138,7 +138,7 @@ TEST(Machine, FingerprintIgnoresTransientState) {
   root.write("proc/loadavg", "9.00 9.00 9.00 1/92 5456\n");
   root.write("proc/self/status", "Cpus_allowed_list:\t0-1\n");
   root.write("proc/meminfo",
-             "MemTotal:       4190000 kB\nMemAvailable:    1 kB\n");  // 4 MiB less, if a kernel reserves more
+             "MemTotal:       4190000 kB\nMemAvailable:    1 kB\n");  // a kernel that reserves 4 MiB more
   root.write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
   EXPECT_EQ(fingerprint(describe_machine(root.path())), before);
   root.write("proc/meminfo", "MemTotal:       8388608 kB\n");

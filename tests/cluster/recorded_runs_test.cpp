@@ -1,4 +1,4 @@
-// Records of laptime and of other programs, used as published figures to predict.
+// Records of laptime and of other programs, read as runs whose figures are predicted.
 #include "cluster/recorded_runs.h"
 
 #include <gtest/gtest.h>

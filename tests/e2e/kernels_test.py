@@ -33,8 +33,8 @@ class Kernels(ProgramTest):
             self.assertEqual(again["config"]["kernels_file"], file)
 
     def test_no_step_includes_the_start_up_of_a_library(self):
-        # Edition 2024 has learned positions. Other editions compute position tables with a product, which would load the
-        # library before the first step.
+        # Edition 2024 has learned positions. Other editions compute position tables with a product, which would load
+        # the library before the first step.
         words = [*MODEL, "--edition", "2024", "--context", "64", "--device", "cpu", "--warmup", "0", "--steps", "2"]
         (record,) = self.records(*words)
         for use in record["kernels"]:

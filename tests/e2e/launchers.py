@@ -140,7 +140,7 @@ class KillTest(LauncherTest):
                 "--jobs", "2"]
 
     def sweep_with_a_kill(self, kill) -> bool:
-        """Calls `kill` during a sweep, checks the store, and resumes. True if the sweep was still running before the call."""
+        """Calls `kill` during a sweep, checks the store, and resumes. True if the sweep ran until the call."""
         store = self.prepared_store("killed")
         output = self.folder / "printed.jsonl"
         output.unlink(missing_ok=True)

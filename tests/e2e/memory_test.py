@@ -75,7 +75,8 @@ class Memory(ProgramTest):
             *reports, _ = self.reports("--run", *TINY, *words, "--view", "accounts")
             for report in reports:
                 accounts = {row["account"]: row["bytes"] for row in rows(report, "accounts")}
-                self.assertIn(accounts["held"] - accounts["planned"], range(2 * PAGE))  # each of the two blocks is rounded up to whole pages
+                # Each of the two blocks is rounded up to whole pages.
+                self.assertIn(accounts["held"] - accounts["planned"], range(2 * PAGE))
                 self.assertGreater(accounts["resident"], accounts["held"])
 
     def test_tables_of_the_attention_model_add_up(self):

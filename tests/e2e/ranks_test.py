@@ -72,7 +72,7 @@ class Ranks(ProgramTest):
             for shard, sums in (("none", 2), ("optimizer", 2), ("gradients", 2), ("parameters", 3)):
                 record = self.records(*STEPS, "--ranks", ranks, "--oversubscribe", "--shard", shard)[0]
                 count = record["flops"]["parameters"]
-                # Embedding and head are gathered once: backward does not read the embedding, and reuses the head of forward.
+                # Embedding and head are gathered once: backward does not read the embedding, and reuses the head.
                 numbers = count * sums - (2 * 64 * 32 if shard == "parameters" else 0)
                 loss = 4 * (ranks - 1)  # rank 0 sends the loss to every other rank
                 self.assertEqual(record["communication"]["bytes"], 4 * numbers * (ranks - 1) // ranks + loss, (ranks, shard))

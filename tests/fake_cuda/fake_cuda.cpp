@@ -93,7 +93,7 @@ void run_watched(ActivityRecord ran, const Work& work) {
   if (watcher() != nullptr) watcher()(ran);
 }
 
-// False in a process that was forked after cuInit.
+// True in the process that called cuInit. A forked child cannot use the card.
 bool is_usable() { return card().owner == getpid(); }
 
 // The pool that handed out each address.

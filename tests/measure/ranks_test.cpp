@@ -36,9 +36,9 @@ RunConfig ranks_config(Edition edition, Precision dtype, Mode mode) {
 struct Trained {
   std::vector<float> losses;
   std::map<std::string, std::vector<float>> weights;
-  int64_t sent_bytes = 0;  // that rank 0 sends in a step
+  int64_t sent_bytes = 0;  // bytes that rank 0 sends in a step
   int64_t planned_bytes = 0;
-  std::array<int64_t, kRoleCount> peak_bytes{};  // on rank 0, by role
+  std::array<int64_t, kRoleCount> peak_bytes{};  // peak of rank 0, by role
   std::array<int64_t, kRoleCount> resident{};
 };
 
@@ -52,7 +52,7 @@ Trained train(const RunConfig& config, int steps = 10) {
   Trained trained;
   const StartingWeights weights(config);
   const std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
-  std::map<std::string, std::vector<std::vector<float>>> parts;  // by parameter and rank
+  std::map<std::string, std::vector<std::vector<float>>> parts;  // parameter -> shard of each rank
   for (const ParameterSpec& parameter : parameters) parts[parameter.name].resize(static_cast<size_t>(config.ranks));
   std::mutex mutex;
   run_ranks(static_cast<int>(config.ranks), [&](LocalGroup& group) {

@@ -114,7 +114,7 @@ TEST(LibraryGate, RejectsFactorsInTf32) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<unrounded, unrounded>), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<as_tf32, unrounded>), "") << k;
   }
-  // launch_addmm adds an error that is small relative to the element.
+  // The error that shifted() adds is small relative to the element.
   EXPECT_THAT(error_by_library(addmm_row(385), DType::kFloat32, launch_addmm<unrounded, shifted>),
               HasSubstr("any order"));
 }

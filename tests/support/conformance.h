@@ -54,7 +54,7 @@ struct ConformanceCase {
   // Additional error, in units in the last place of 1.0F (ignored if `slack` is 0), for results that are differences of
   // numbers near 1.
   double absolute = 0;
-  PlainLoops plain = nullptr;  // computes the first output of a product; null if unused
+  PlainLoops plain = nullptr;  // computes the first output of a product; null for other ops
 };
 
 // A row of a case table with one type and one arrangement.

@@ -196,7 +196,7 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const std::vector<float> c = factors.product();
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t j = 0; j < factors.n; ++j) {
-      double partners = 0;  // sum of |b| over the factors of the small numbers
+      double partners = 0;  // sum over x of |b(x, j)|, each of which multiplies a small number
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
       // A factor loses at most two terms, and sums of products below 2^-126 are lost: at most 3 x 2^-126 in total.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
