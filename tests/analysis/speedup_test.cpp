@@ -1,4 +1,4 @@
-// Which rows are compared, with which baseline, and how precisely the ratio is known.
+// Speedups: the rows that are compared, their baseline, and the interval of the ratio.
 #include "analysis/speedup.h"
 
 #include <gtest/gtest.h>

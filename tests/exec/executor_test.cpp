@@ -1,4 +1,4 @@
-// Runs plans: sources and outputs, states between steps, NaN in unwritten memory, find_nan, and the times of phases.
+// Runs plans: sources, outputs and states, recorded steps and pools, find_nan, phase times, and roofline devices.
 #include "exec/executor.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The sampling loop on a virtual clock: the number and order of steps, and when sampling ends.
+// The sampling loop on a virtual clock: the number and order of steps, and its end. Also trials of kernels.
 #include "exec/sampler.h"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ inline const std::string kRecords = R"sql(
     CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
   )sql";
 
-// Choices and peaks by `owner`: the machine's "fingerprint" in version 1, and since then the "device".
+// Tables of choices and peaks whose key is `owner`: "fingerprint" in version 1, and "device" in later versions.
 inline std::string choices_and_peaks(std::string_view owner) {
   return fmt::format(R"sql(
     CREATE TABLE kernel_choices ({0} TEXT NOT NULL, signature TEXT NOT NULL, kernel TEXT NOT NULL,

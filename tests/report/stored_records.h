@@ -1,4 +1,4 @@
-// The stored records that tests of reports use.
+// The stored records that tests of reports use, and helpers that render them as text.
 #pragma once
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Training: a minimal training run on the CPU, for tests of models, passes and the executor.
+// Training: a minimal training run on the CPU. Also configurations, pass options and kernels for such runs.
 #pragma once
 
 #include <cstring>

@@ -63,7 +63,7 @@ TEST(BlasLayout, FindsTranspositionAndLeadingDimension) {
   EXPECT_EQ(layout(9, 1, 3, 5), 9);  // columns of a wider matrix
   EXPECT_EQ(layout(1, 3, 3, 5), -3);
   EXPECT_EQ(layout(1, 7, 3, 5), -7);
-  EXPECT_EQ(layout(0, 1, 3, 5), 0);    // one row, broadcast
+  EXPECT_EQ(layout(0, 1, 3, 5), 0);    // one row, broadcast to three
   EXPECT_EQ(layout(10, 2, 3, 5), 0);   // every other column
   EXPECT_EQ(layout(4, 1, 3, 5), 0);    // rows overlap
   EXPECT_EQ(layout(0, 1, 1, 5), 5);    // a single row needs no row stride

@@ -1,4 +1,4 @@
-// The CUDA backend on the fake card of tests/fake_cuda: memory, transfers, launches, marks and failures.
+// The CUDA backend on the fake card of tests/fake_cuda: memory, launches, marks, limits, sensors and failures.
 #include "backend/cuda/cuda_backend.h"
 
 #include <gmock/gmock.h>
