@@ -78,7 +78,7 @@ class MadeTrace {
          .last = static_cast<int64_t>(trace.launch_count())});
   }
 
-  // The index of a text.
+  // Returns the index of `word` in trace.texts, and adds it if it is missing.
   int64_t text(std::string_view word) {
     const auto found = std::find(trace.texts.begin(), trace.texts.end(), word);
     if (found != trace.texts.end()) return found - trace.texts.begin();
@@ -112,7 +112,7 @@ class MadeTrace {
 // 8 resident bytes, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
 inline StepTrace two_layers() {
   MadeTrace made;
-  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
+  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // launch 0
   made.launch("forward", "layers.0.ffn", "gelu", 0, "ffn");              // 1
   made.launch("forward", "layers.1.attn.scores", "matmul", 1, "attn");   // 2
   made.launch("forward", "lm_head", "matmul", -1, "lm_head");            // 3

@@ -75,7 +75,7 @@ TEST(MemoryLedger, OptimizerRunsInBackwardOnlyIfBackwardFollowsIt) {
     return MemoryLedger(made.trace).optimizer_runs_in_backward();
   };
   EXPECT_TRUE(runs_in_backward({"forward", "backward", "optimizer", "backward", "optimizer"}));
-  EXPECT_FALSE(runs_in_backward({"forward", "backward", "forward", "backward", "optimizer"}));  // groups of rows
+  EXPECT_FALSE(runs_in_backward({"forward", "backward", "forward", "backward", "optimizer"}));  // with row groups
   EXPECT_FALSE(runs_in_backward({"forward", "backward"}));
 }
 

@@ -1,4 +1,4 @@
-// Which rows are compared, with which baseline, and how precisely the ratio is known.
+// Speedups: the rows that are compared, their baseline, and the interval of the ratio.
 #include "analysis/speedup.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
   EXPECT_EQ(value_of(speedups.speedup(records[0], "")), 1.0);
   EXPECT_EQ(speedups.speedup(records[0], "")->interval.high, 1.0);  // the baseline itself
   EXPECT_FALSE(speedups.speedup(records[4], ""));                   // no float32 eager point of this model
-  EXPECT_FALSE(speedups.speedup(records[5], ""));                   // not ok
+  EXPECT_FALSE(speedups.speedup(records[5], ""));                   // its status is not ok
   EXPECT_EQ(speedups.descriptions(), std::vector<std::string>{"float32"});
 
   records[1].fingerprint = "another machine";
@@ -102,7 +102,7 @@ TEST(Speedup, ComparesMeasuredTimesWithMeasuredTimesOnly) {
   records[1].verdict.rating = kPredicted;
   const std::optional<Speedup> speedup = speedups_of(records).speedup(records[1], "");
   ASSERT_TRUE(speedup);
-  EXPECT_EQ(speedup->interval.low, speedup->interval.high);  // exact
+  EXPECT_EQ(speedup->interval.low, speedup->interval.high);  // predictions have no uncertainty
 }
 
 TEST(Speedup, HasABootstrapIntervalFromEnoughSamples) {

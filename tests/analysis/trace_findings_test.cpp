@@ -97,7 +97,7 @@ TEST_F(TraceFindings, TracingRatioHasAnIntervalWithEnoughSteps) {
   trace_.untraced.assign(8, trace_.steps.front().total / 2);
   EXPECT_NEAR(one("tracing").number("ratio_low"), 2, 1e-12);
   EXPECT_NEAR(one("tracing").number("ratio_high"), 2, 1e-12);
-  trace_.mark.reset();  // the device recorded the launches
+  trace_.mark.reset();  // as if the device had recorded the launches
   EXPECT_EQ(one("tracing").kind, "");
   EXPECT_EQ(one("launch_sum").kind, "launch_sum");
 }
@@ -122,7 +122,7 @@ TEST_F(TraceFindings, DisturbedTracesAreRough) {
 
 TEST_F(TraceFindings, PredictionStatesTheShareOfLaunchStarts) {
   record_.verdict.rating = kPredicted;
-  EXPECT_EQ(one("launch_starts").kind, "");  // only predictions from a data sheet have it
+  EXPECT_EQ(one("launch_starts").kind, "");  // reported only for predictions from a data sheet
   record_.prediction.from = "data sheet";
   EXPECT_EQ(one("tracing").kind, "");
   EXPECT_NEAR(one("launch_starts").number("share"), 1 - 950.0 / 1700, 1e-12);
@@ -160,7 +160,7 @@ TEST_F(TraceFindings, ComparesSoftmaxWithProductsByMedians) {
   EXPECT_EQ(both.trust, FindingTrust::kRough) << "two steps are too few";
   const TracedStep step = trace_.steps.front();
   trace_.steps.assign(6, step);
-  trace_.steps[3].launches[1] = 50'000;  // one disturbance
+  trace_.steps[3].launches[1] = 50'000;  // one disturbed launch
   EXPECT_NEAR(one("softmax_against_products").number("time_ratio"), 1.0 / 6, 1e-12);
 }
 

@@ -83,7 +83,7 @@ TEST(AvailableMemoryHere, IsPositiveAndAtMostTotal) {
   EXPECT_LE(memory.bytes, pages * sysconf(_SC_PAGESIZE));
 }
 
-// Runs in a child process, because a limit cannot be raised again.
+// Runs in a child process, so that the limit does not affect other tests.
 TEST(AvailableMemoryHere, FollowsTheAddressSpaceLimit) {
   const auto used = read_memory_bounds().address_space_used;
   ASSERT_TRUE(used.has_value());

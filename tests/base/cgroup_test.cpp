@@ -49,7 +49,7 @@ TEST(Cgroups, HandlesContainerViewOfTheTree) {
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abc/job\n", mount)),
             (std::vector<std::string>{"/sys/fs/cgroup/job", "/sys/fs/cgroup"}));
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abc\n", mount)), (std::vector<std::string>{"/sys/fs/cgroup"}));
-  // The path is outside the mount, or above it.
+  // A path outside the mount, and a path above it.
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abcdef\n", mount)), (std::vector<std::string>{"/sys/fs/cgroup"}));
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/../other\n", kMountVersion2)),
             (std::vector<std::string>{"/sys/fs/cgroup"}));

@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// A machine of four cores with two hardware threads each: 0 and 4, 1 and 5, ...
+// A machine of four cores with two hardware threads each. CPUs 0 and 4 share a core, and so do 1 and 5, ...
 class DefaultThreadsOf : public testing::Test {
  protected:
   DefaultThreadsOf() {

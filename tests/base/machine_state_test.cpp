@@ -87,7 +87,7 @@ TEST(Change, SubtractsCountersAndKeepsTheLoad) {
   EXPECT_EQ(grown.minor_faults, 30);
   EXPECT_EQ(grown.major_faults, 0);
   EXPECT_EQ(grown.involuntary_switches, 0);
-  EXPECT_FALSE(grown.throttled_periods);  // the first reading lacks it
+  EXPECT_FALSE(grown.throttled_periods);  // absent from the first reading
   EXPECT_EQ(grown.load, 2);
 }
 
@@ -99,7 +99,7 @@ TEST(LostFraction, IsRelativeToThreadTime) {
   grown.waiting_seconds = 1;
   EXPECT_DOUBLE_EQ(lost_fraction(grown.stolen_seconds, Seconds(2), 2).value(), 0.025);
   EXPECT_DOUBLE_EQ(lost_fraction(grown.throttled_seconds, Seconds(2), 2).value(),
-                   1);  // other processes of the group waited too
+                   1);  // limited to 1, because the counter includes other processes of the group
   EXPECT_DOUBLE_EQ(lost_fraction(grown.waiting_seconds, Seconds(2), 2).value(), 0.25);
   EXPECT_FALSE(lost_fraction(grown.stolen_seconds, Seconds(0), 2));
 }

@@ -81,7 +81,7 @@ TEST(Machine, ParsesServerProcFiles) {
   EXPECT_EQ(machine.huge_pages, "madvise");
   EXPECT_EQ(machine.operating_system, "Debian GNU/Linux 12 (bookworm)");
   EXPECT_EQ(machine.kernel, "Linux 6.1.0");
-  EXPECT_EQ(machine.hypervisor, "none");  // the flag is not set
+  EXPECT_EQ(machine.hypervisor, "none");  // no `hypervisor` flag in cpuinfo
   EXPECT_EQ(machine.load_average, (std::vector<double>{0.25, 0.5, 0.75}));
   EXPECT_FALSE(machine.clock_hz);
   EXPECT_EQ(fingerprint(machine),

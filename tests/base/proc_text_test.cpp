@@ -72,7 +72,7 @@ TEST(StealTicks, SumTheAllowedCores) {
   EXPECT_EQ(parse_steal_ticks(kStat, {0, 1}), 33);
   EXPECT_EQ(parse_steal_ticks(kStat, {12}), 27);
   EXPECT_FALSE(parse_steal_ticks(kStat, {3}));
-  EXPECT_FALSE(parse_steal_ticks("cpu0 1 2 3\n", {0}));  // a kernel older than steal time
+  EXPECT_FALSE(parse_steal_ticks("cpu0 1 2 3\n", {0}));  // a kernel that does not count steal time
 }
 
 TEST(LoadAverage, ParsesThreeNumbers) {
@@ -131,7 +131,7 @@ TEST(ReadText, HandlesMissingEmptyAndLongFiles) {
   EXPECT_FALSE(read_word(root.path() / "empty"));
   EXPECT_EQ(read_text_file(root.path() / "long")->size(), 10000U);
   EXPECT_EQ(read_word(root.path() / "word"), "performance");
-  EXPECT_FALSE(read_word(root.path()));  // a folder
+  EXPECT_FALSE(read_word(root.path()));  // a folder, not a file
 }
 
 }  // namespace

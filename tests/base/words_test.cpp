@@ -11,7 +11,7 @@ TEST(Words, QuoteEscapesControlCharacters) {
   EXPECT_EQ(quote("\x1b[2J\n"), "'\\x1b[2J\\x0a'");
   EXPECT_EQ(quote(std::string(81, 'a')), "'" + std::string(80, 'a') + "...'");
   EXPECT_EQ(quote(std::string(79, 'a') + "\xC3\xA9"),
-            "'" + std::string(79, 'a') + "...'");  // does not cut a character in half
+            "'" + std::string(79, 'a') + "...'");  // does not split the two-byte character
   EXPECT_EQ(quote(""), "''");
 }
 

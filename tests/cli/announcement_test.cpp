@@ -72,7 +72,7 @@ TEST(Announcement, DoesNotGuessUnknownTimes) {
   EXPECT_THAT(text, HasSubstr("duration unknown"));
 }
 
-// A step of twice the width. None of its launches has a size that was measured.
+// The wide step has twice the width, so none of its launches has a measured size.
 TEST(Announcement, EstimatesForUnmeasuredSizesHaveARange) {
   const SweepPoint known = test::point_of(kTiny, {{"steps", "5"}});
   const SweepPoint wide = test::point_of(kTiny, {{"steps", "5"}, {"d-model", "64"}});
@@ -85,7 +85,7 @@ TEST(Announcement, EstimatesForUnmeasuredSizesHaveARange) {
   EXPECT_THAT(announcement({known, wide}, expected), testing::ContainsRegex("about .* \\(.* to .*\\)"));
   EXPECT_THAT(announcement({known}, {expected[0]}), Not(HasSubstr("(")));
   EXPECT_FALSE(
-      time_left({wide}, {expected[1]}).estimate(0, {}, Seconds{0}));  // not before a point of this size has run
+      time_left({wide}, {expected[1]}).estimate(0, {}, Seconds{0}));  // unknown until a point of this size has run
   EXPECT_TRUE(time_left({known}, {expected[0]}).estimate(0, {}, Seconds{0}));
 }
 

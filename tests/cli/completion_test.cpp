@@ -53,7 +53,7 @@ TEST(Completion, OffersEveryOptionOfEveryCommandOnce) {
     }
   }
   EXPECT_THAT(candidates({"bench", "--seq-len", "128", "--con"}),
-              ElementsAre("--config"));  // the synonym --seq-len counts as --context
+              ElementsAre("--config"));  // not --context, because its synonym --seq-len is given
   EXPECT_THAT(candidates({"bench", "--resume", "--mod"}), ElementsAre("--model", "--mode"));
 }
 

@@ -44,7 +44,7 @@ CommandWords split(const std::string& line) { return parse_request(words_of(line
 Sweep sweep_of(const std::string& line) { return given_sweep(split(line)); }
 Sweep attention(const std::string& line) { return given_attention_sweep(split(line)); }
 
-// The value that the words give to an option of the command; empty if they give none.
+// The text that `line` gives as the value of an option; empty if the option is not given.
 std::string given(const std::string& line, std::string_view flag) {
   for (const GivenFlag& one : split(line).flags) {
     if (one.flag == flag) return one.text;
@@ -52,7 +52,7 @@ std::string given(const std::string& line, std::string_view flag) {
   return "";
 }
 
-// The help text that the words request; empty if they name a command to run.
+// The help text that `line` requests; empty if it runs a command.
 std::string text(const std::string& line) { return parse_request(words_of(line)).text; }
 
 // The whole text of a topic of `laptime list`.
@@ -172,7 +172,7 @@ TEST(Args, ExplainTakesTheOptionsOfBench) {
   EXPECT_THAT(refusal("bench --dump graph"), HasSubstr("unknown option '--dump'"));
 }
 
-// Options without effect are not listed, and they are rejected.
+// A command neither lists nor accepts options that would have no effect.
 TEST(Args, CommandsTakeOnlyOptionsWithAnEffect) {
   const auto has = [](const std::string& name, const std::string& flag) {
     const Command& command = **std::find_if(commands().begin(), commands().end(),
@@ -243,7 +243,7 @@ TEST(Args, ShippedSweepsAreListedAndFoundByName) {
   EXPECT_THAT(refusal("bench --config end_to_ent"), HasSubstr("did you mean 'end_to_end'? (laptime list sweeps)"));
   EXPECT_THAT(refusal("report end_to_ent --html a.html"), StartsWith("laptime report: 'end_to_ent' is neither a file"));
   EXPECT_EQ(refusal("report end_to_end --html a.html"), "");
-  EXPECT_EQ(refusal("report model=small --html a.html"), "");  // a filter
+  EXPECT_EQ(refusal("report model=small --html a.html"), "");  // filters are accepted
 }
 
 TEST(Args, ExplainsEveryVerdict) {
@@ -281,7 +281,7 @@ TEST(Args, HelpFitsTheTerminal) {
       EXPECT_LE(line.size(), width) << line;
       widest = std::max(widest, line.size());
     }
-    EXPECT_GT(widest, width - 8);  // it uses the whole width
+    EXPECT_GT(widest, width - 8);  // the text fills the width
   }
 }
 
@@ -306,7 +306,7 @@ TEST(Args, HelpExplainsOwnOptionsAndListsBenchOptions) {
   }
 }
 
-// Joins continued lines as a shell does, without the backslash.
+// Joins the continued lines of the help text as a shell does, and expects the whole example on one line.
 TEST(Args, LongExamplesAreContinuedWithBackslashes) {
   std::string help = program_help(80);
   for (size_t at = help.find(" \\\n      "); at != std::string::npos; at = help.find(" \\\n      "))
@@ -374,7 +374,7 @@ TEST(Args, GridExcludesOtherViews) {
         << more;
 }
 
-// A hint names only options and commands that exist, and answers only words that are not accepted.
+// A hint names only options and commands that exist, and is shown only for words that are not accepted.
 TEST(Args, HintsNameExistingOptionsAndCommands) {
   std::set<std::string> flags{"html", "largest", "view", "newest", "last", "run", "epochs"};
   for (const std::string_view flag : sweep_flags()) flags.emplace(flag);

@@ -32,7 +32,7 @@ TEST(ProgressText, RoundsTimes) {
   EXPECT_EQ(rough_time(Seconds(3 * 3600 + 1800)), "3.5 h");
 }
 
-// The stream to which a line writes in these tests, and what has been written to it.
+// Captures standard output and returns it as the stream of a progress line. written() returns the captured text.
 OutputStream captured(bool is_terminal, size_t width) {
   testing::internal::CaptureStdout();
   return {STDOUT_FILENO, is_terminal, true, width};

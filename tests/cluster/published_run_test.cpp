@@ -84,7 +84,7 @@ TEST(DescribedRun, ReadsLayoutModelAndBatch) {
   EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
   EXPECT_DOUBLE_EQ(run.step.network_bandwidth, 200e9);
   EXPECT_EQ(run.counted_attention, CountedAttention::kCausal);
-  EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not part of a matrix product
+  EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not counted, as no product reads it
 }
 
 TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
@@ -112,7 +112,7 @@ TEST(StoredTypes, DependOnTheDescribedProgram) {
   EXPECT_FALSE(eager.keeps_master);
   EXPECT_TRUE(eager.buckets_gradients);
   EXPECT_EQ(eager.norm_bytes, 10);
-  EXPECT_EQ(eager.logit_bytes, 18);  // the vocabulary is sharded
+  EXPECT_EQ(eager.logit_bytes, 18);  // 2 + 4 x 4: loss_parallel also holds exponentials
   const StoredTypes nanotron = stored("nanotron eager");
   EXPECT_TRUE(nanotron.keeps_master && nanotron.gathers_inputs && nanotron.balances_stages);
   EXPECT_EQ(nanotron.norm_bytes, 4);

@@ -1,4 +1,4 @@
-// Records of laptime and of other programs as figures that are predicted.
+// Records of laptime and of other programs, read as runs whose figures are predicted.
 #include "cluster/recorded_runs.h"
 
 #include <gtest/gtest.h>

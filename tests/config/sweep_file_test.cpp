@@ -250,7 +250,7 @@ TEST(ReadySweeps, MatchTheSweepsFolder) {
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(stems));
 }
 
-// `laptime list sweeps` shows the first comment line of each file on its own.
+// `laptime list sweeps` shows only the first comment line of each file, so it must be a whole sentence.
 TEST(ReadySweeps, HaveOneSentenceDescriptions) {
   for (const ReadySweep& ready : ready_sweeps()) {
     EXPECT_GT(ready.about.size(), 20U) << ready.name;

@@ -40,7 +40,7 @@ TEST(FileScan, HashCoversLengthAndEveryByte) {
 }
 
 TEST(FileScan, HashDependsOnThePositionOfAChange) {
-  std::string large(600'000, 'x');  // more than two pieces
+  std::string large(600'000, 'x');  // more than two pieces of 262,144 bytes
   const uint64_t first = hash_of(large);
   large[300'000] = 'y';
   const uint64_t middle = hash_of(large);
@@ -68,7 +68,7 @@ TEST(FileScan, ReadsAnUnchangedFileOnce) {
   const std::filesystem::file_time_type old = std::filesystem::last_write_time(written.path()) - std::chrono::hours(1);
   std::filesystem::last_write_time(written.path(), old);
   const auto scan = [&] { return scan_file(InputFile(written.path(), "file")).hash; };
-  // A file that has just been changed is read every time, because another change might leave the same timestamps.
+  // Waits, because a file that has just changed is always read again: another change could leave the same timestamps.
   while (!InputFile::is_settled(InputFile(written.path(), "file").stamp())) std::this_thread::yield();
   const uint64_t first = scan();
   const int64_t before = bytes_read();

@@ -60,8 +60,9 @@ double kolmogorov(std::vector<float> values, Cdf cdf) {
   return worst * std::sqrt(n);
 }
 
-constexpr double kSigmas = 4.5;  // limit of a test statistic, exceeded by one stream in 150,000; the streams are fixed
-constexpr double kKolmogorovLimit = 2.0;  // probability 7e-4
+// Limit in standard deviations, which one stream in 150,000 exceeds. The streams of these tests are fixed.
+constexpr double kSigmas = 4.5;
+constexpr double kKolmogorovLimit = 2.0;  // exceeded with probability 7e-4
 
 TEST(Init, NormalHasTheExpectedMoments) {
   const Moments moments = moments_of(normal(1));

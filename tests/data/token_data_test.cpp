@@ -114,7 +114,7 @@ TEST(TokenData, DistinguishesRawUint16FromUint32ByValues) {
   }
   for (const int64_t vocab_size : {100'277, 128'256, 151'936, 256'000, 1'000'000})
     EXPECT_EQ(read("a.bin", raw<uint32_t>(natural(600, vocab_size))).type, "uint32") << vocab_size;
-  const Tokens many = natural(200'000, 151'936);  // more than the sample that is inspected
+  const Tokens many = natural(200'000, 151'936);  // more tokens than are inspected
   EXPECT_EQ(read("a.bin", raw<uint32_t>(many)), (Read{"uint32", "uint32", many}));
   Tokens wrong = natural(600, 50'257);
   wrong.back() = 2'147'483'648;
@@ -161,7 +161,7 @@ TEST(TokenData, RejectsRawWeights) {
   for (int i = 0; i < 1000; ++i) {
     const float weight = normal(random);
     wide += bytes_of(weight);
-    narrow += bytes_of(weight).substr(2);  // bfloat16
+    narrow += bytes_of(weight).substr(2);  // the upper half is a bfloat16
   }
   EXPECT_SAYS(message_for("a.bin", wide), "floating-point numbers");
   EXPECT_SAYS(message_for("a.bin", narrow), "floating-point numbers");

@@ -45,7 +45,7 @@ TEST(BootstrapInterval, IsTheRangeForTwoOrThreeSamples) {
 }
 
 // For n = 11, the median of a resample is at most the k-th smallest sample with probability P(binomial(11, k/11) >= 6):
-// 0.007 for k = 2 and 0.051 for k = 3. So the 2.5 percentile is the third smallest, and the upper end mirrors it.
+// 0.007 for k = 2 and 0.051 for k = 3. So the lower end (2.5 %) is the third smallest, and the upper end mirrors it.
 TEST(BootstrapInterval, MatchesTheBinomialDistribution) {
   std::vector<double> samples;
   for (int i = 1; i <= 11; ++i) samples.push_back(i);

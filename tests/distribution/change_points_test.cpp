@@ -55,7 +55,7 @@ TEST(ChangePoints, AreRareInNoise) {
     RandomSamples random(100 + seed);
     found += find_change_points(random.normals(30, 1, 0.05), 0).empty() ? 0 : 1;
   }
-  EXPECT_LE(found, 8);  // expected: one in a hundred series; the limit leaves room for chance
+  EXPECT_LE(found, 8);  // 2 are expected, one in a hundred series; the limit leaves room for chance
 }
 
 TEST(ChangePoints, RejectInvalidSeries) {

@@ -42,7 +42,7 @@ TEST(Drift, IsAccurateForALongSeries) {
   EXPECT_NEAR(drift.change, 0.1 / 1.05, 1e-3);
 }
 
-// Share of series with noise of 3 % and a total rise of `rise` in which a drift is reported.
+// Share of series in which a drift is reported, with noise of 3 %, autocorrelation `memory` and a total rise of `rise`.
 double found(int64_t count, double rise, double memory) {
   RandomSamples random(20);
   constexpr int kTrials = 1000;

@@ -28,7 +28,7 @@ TEST(PairedRatio, IsTheMedianOfPairwiseAverages) {
   EXPECT_NEAR(std::log(paired_ratio(a, std::vector<double>{1, std::exp(2.0), std::exp(6.0)}).ratio), 2.5, 1e-12);
 }
 
-// P(W = 0) is 2^-n: 1/128 exceeds 0.5 %, and 1/256 does not.
+// For n rounds, P(W = 0) is 2^-n in Wilcoxon's test: 1/128 exceeds 0.5 %, and 1/256 does not.
 TEST(PairedRatio, HasAnIntervalFromEightRounds) {
   std::vector<double> b{1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07};
   EXPECT_FALSE(paired_ratio(std::vector<double>(7, 1.0), b).interval);
@@ -41,7 +41,7 @@ TEST(PairedRatio, HasAnIntervalFromEightRounds) {
 }
 
 // Tabulated critical values of Wilcoxon's test at 0.5 % on each side: W <= 3 for 10 rounds and W <= 37 for 20, so 4 and
-// 38 averages lie outside.
+// 38 pairwise averages lie outside the interval on each side.
 TEST(PairedRatio, MatchesTabulatedCriticalValues) {
   for (const auto& [rounds, outside] : std::vector<std::pair<size_t, size_t>>{{10, 4}, {20, 38}}) {
     std::vector<double> b;
@@ -114,7 +114,7 @@ TEST(PairedRatio, SeparatesRealDifferencesFromNoise) {
 }
 
 // With a standard deviation of 1 %, detecting a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds. A difference of
-// 20 %, or rounds without noise, takes the minimum.
+// 20 %, or rounds without noise, takes the minimum number of rounds.
 TEST(PairedRatio, StatesTheRoundsNeededToDetectADifference) {
   std::vector<double> b;
   b.reserve(99);

@@ -42,7 +42,7 @@ TEST(SteadyState, IsUnknownIfStepsAreMissing) {
 
 TEST(SteadyState, IsNotReachedByAGrowingSeries) {
   std::vector<double> steps(100);
-  std::iota(steps.begin(), steps.end(), 100);  // the windows differ by 5, with values from 100 to 130
+  std::iota(steps.begin(), steps.end(), 100);  // the medians of consecutive windows differ by 5
   const SteadyState state = find_steady_state(steps, 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kNotReached);
   EXPECT_EQ(state.after, 30);
@@ -57,7 +57,8 @@ TEST(SteadyState, LimitIsOnePercent) {
 }
 
 TEST(SteadyState, ToleratesNoiseBetweenNeighbours) {
-  const std::vector<double> noisy{1.00, 1.10, 0.95, 1.08, 0.97, 1.09, 1.11, 0.96, 1.10, 0.98};  // medians 1.00 and 1.09
+  // The halves have the medians 1.00 and 1.09.
+  const std::vector<double> noisy{1.00, 1.10, 0.95, 1.08, 0.97, 1.09, 1.11, 0.96, 1.10, 0.98};
   EXPECT_EQ(steady_at_end(noisy).steadiness, Steadiness::kReached);
   const std::vector<double> falling{1.20, 1.17, 1.15, 1.12, 1.10, 1.07, 1.05, 1.03, 1.01, 1.00};
   EXPECT_EQ(steady_at_end(falling).steadiness, Steadiness::kNotReached);

@@ -52,7 +52,7 @@ TEST(DefaultRule, TakesFiveWarmupStepsAndTenSamplesOfASteadyRun) {
 
 TEST(DefaultRule, ExtendsWarmupOverASlowStart) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i < 7 ? 0.2 : 0.1; });
-  EXPECT_EQ(run.decision.warmup, 10);  // from step 10 on, both windows have a steady median
+  EXPECT_EQ(run.decision.warmup, 10);  // the first step at which the medians of both windows agree
   EXPECT_EQ(run.steps.size(), 20U);
 }
 
@@ -72,7 +72,7 @@ TEST(DefaultRule, StopsAtTwoHundredSamples) {
 }
 
 TEST(DefaultRule, StopsWhenTheBudgetIsSpent) {
-  // Alternating steps of 1 and 1.5 s have no median within 1 %.
+  // Steps that alternate between 1 and 1.5 s never determine the median within 1 %.
   const auto step = [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; };
   for (const double budget : {30.0, 60.0}) {
     const StoppedRun run = run_until_stop(StoppingRule({.budget = Seconds{budget}, .patience = 1}), step);
@@ -109,7 +109,7 @@ TEST(DefaultRule, SlowStepsHaveAShortWarmupAndFewSamples) {
   EXPECT_EQ(run.steps.size(), 8U);
 }
 
-// Fifteen such steps exceed 30 s, but the rule uses the whole budget.
+// Fifteen such steps would exceed the budget of 30 s. The warm-up is shortened, and the samples fill the budget.
 TEST(DefaultRule, LongStepsFillTheBudget) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 2.1 : 2.6; });
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
@@ -132,7 +132,7 @@ TEST(DefaultRule, GivesUpOnSteadyStateAfterHalfTheBudget) {
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
 }
 
-// With noise of 7 %, a few seconds of steps of 0.27 s give the median within 5 %. Twice the samples would not give 1 %.
+// With noise of 7 %, a few seconds of 0.27 s steps determine the median within 5 %. Twice as many would not reach 1 %.
 TEST(DefaultRule, StopsIfDoublingTheSamplesDoesNotHelp) {
   RandomSamples random(14);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * (1 + 0.07 * random.normal()); });
@@ -151,7 +151,7 @@ TEST(DefaultRule, WarmupDoesNotWaitForNoiseToEnd) {
   EXPECT_LT(longest, 15);
 }
 
-// On a busy machine, twice the samples would still not give the median of a step of 0.27 s within 5 %.
+// On a busy machine, even twice as many 0.27 s steps would not determine the median within 5 %.
 TEST(DefaultRule, StopsIfDoublingTheSamplesLeavesTheMedianRough) {
   RandomSamples random(17);
   const StoppedRun run =

@@ -63,7 +63,7 @@ TEST(Verdict, TrendOfAFewPercentIsNoisy) {
   const Judgement judgement = judge(observe(rising(0.0008)));
   EXPECT_EQ(judgement.stability, Stability::kNoisy);
   EXPECT_EQ(all_reasons(judgement), "the samples rise by 3.1 % from the first to the last (limit 2 %)\n");
-  EXPECT_EQ(judge(observe(rising(0.0004))).stability, Stability::kStable);  // 1.6 %
+  EXPECT_EQ(judge(observe(rising(0.0004))).stability, Stability::kStable);  // a rise of 1.6 %
 }
 
 // With noise of 4 %, medians of five samples usually differ by more than 1 %. This must not count as drift.
@@ -139,7 +139,7 @@ TEST(Verdict, WeightsStolenTimeBySampleLength) {
   Observations uneven = observe(std::vector<double>(6, 1));
   uneven.samples = long_and_short;
   const std::vector<double> all_of_the_short{0, 0, 0, 0, 0, 1};
-  uneven.stolen_fractions = all_of_the_short;  // 0.01 of 50.01 s
+  uneven.stolen_fractions = all_of_the_short;  // 0.01 s of 50.01 s
   EXPECT_EQ(judge(uneven).stability, Stability::kStable);
 }
 
@@ -173,7 +173,7 @@ TEST(Verdict, ShortSamplesAddAReasonButKeepTheLevel) {
 // If only one reason is shown, it must be the one that decides the level.
 TEST(Verdict, DecidingReasonComesFirst) {
   std::vector<double> samples{1.00, 1.06, 0.96, 1.02, 0.98,
-                              1.04, 1.06, 0.96, 1.00, 1.04};  // noisy because of their interval
+                              1.04, 1.06, 0.96, 1.00, 1.04};  // noisy, because the interval of their median is wide
   Observations seen = observe(samples);
   const std::vector<double> stolen(samples.size(), 0.12);
   const std::vector<double> waiting(samples.size(), 0.03);

@@ -35,7 +35,7 @@ class ComparePoints(CompareTest):
         planted = sum(row["difference_s"] for name, row in parts.items() if name.endswith(" matmul"))
         self.assertGreater(planted, 0)
         self.assertAlmostEqual(planted, parts["step"]["difference_s"], delta=1e-12)
-        self.assertAlmostEqual(parts["step"]["a_s"], step, delta=1e-7)  # a trace has whole nanoseconds
+        self.assertAlmostEqual(parts["step"]["a_s"], step, delta=1e-7)  # traced times are rounded to nanoseconds
         causes = {finding["kind"]: finding for finding in report["findings"]}
         self.assertEqual(causes["largest_op_difference"]["subject"], "matmul")
         self.assertTrue(causes["largest_part_difference"]["subject"].endswith(" matmul"))

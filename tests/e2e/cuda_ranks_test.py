@@ -106,7 +106,7 @@ class CudaRanks(ProgramTest):
         self.assertIn("Duplicate GPU", self.failed("--oversubscribe")["reason"])
 
     def test_rejects_ranks_without_nccl(self):
-        folder = self.folder / "no_nccl"  # this machine may have the real NCCL, so that leaving out the fake one is not enough
+        folder = self.folder / "no_nccl"  # hides the NCCL that this machine may have
         folder.mkdir()
         (folder / "libnccl.so.2").symlink_to(FAKE / "libcupti.so.13")
         self.environment["LD_LIBRARY_PATH"] = f"{folder}:{FAKE}"

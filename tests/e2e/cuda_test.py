@@ -139,7 +139,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertAlmostEqual(plain["loss"]["values"][0], recomputed["loss"]["values"][0], places=5)
 
     def test_padded_logits_of_an_odd_vocabulary(self):
-        """In compile mode, products of padded logits give the CPU's losses, in the planned memory."""
+        """In compile mode, products of padded logits give the same losses as the CPU and use the planned memory."""
         words = [*MODEL[:-4], "--batch", "1", "--vocab", "1003", "--context", "16", "--warmup", "0", "--steps", "2", "--mode", "compile"]
         for dtype, places in (("float32", 5), ("bfloat16", 2)):
             with self.subTest(dtype=dtype):

@@ -27,7 +27,7 @@ TEXTS = ["", "forward", "backward", "layers.0.attn", "lm_head", "scaled dot prod
 
 
 def columns(*names, rows):
-    """Rows as columns by name. Strings are replaced by their indices in TEXTS."""
+    """Converts rows to named columns. Strings are replaced by their indices in TEXTS."""
     return {name: [TEXTS.index(row[i]) if isinstance(row[i], str) else row[i] for row in rows]
             for i, name in enumerate(names)}
 
@@ -66,7 +66,7 @@ class ExportTest(ProgramTest):
         return done.stdout
 
     def add_trace(self, trace=None, records=1):
-        """Adds a trace to each of the newest `records` records."""
+        """Adds `trace`, or TRACE if it is None, to each of the newest `records` records."""
         store = sqlite3.connect(self.store)
         with store:
             store.execute("INSERT INTO traces SELECT id, ? FROM records ORDER BY id DESC LIMIT ?",
@@ -223,7 +223,7 @@ class ExportTraces(ExportTest):
                                   {"filename": "lm_head", "name": "matmul", "line": 2}])
 
     def test_json_lines_contain_the_trace(self):
-        expected = TRACE | {"texts": [text or None for text in TEXTS]}  # as in a record, an empty text is null
+        expected = TRACE | {"texts": [text or None for text in TEXTS]}  # records store an empty text as null
         self.assertEqual(json.loads(self.exported("jsonl"))["trace"], expected)
 
     def test_a_trace_without_times_exports_memory_only(self):

@@ -22,7 +22,7 @@ class Formats(ProgramTest):
     def formats(self, command: str) -> list[str]:
         text = " ".join(self.laptime(command, "--help").stdout.split())
         found = re.search(r"--output NAME .*?one of ([a-z, ]+);", text)
-        if found is None:  # for example laptime bench
+        if found is None:  # the help refers to laptime bench --help
             return self.formats("bench")
         return found[1].split(", ")
 

@@ -71,7 +71,7 @@ class History(ProgramTest):
 class Selfcheck(ProgramTest):
     def test_prints_every_check_with_its_result(self):
         done = self.laptime("selfcheck", *TINY, "--budget", "1s", "--store", self.store, "--output", "json")
-        self.assertIn(done.returncode, (0, 1), done.stderr)  # checks fail on a busy machine
+        self.assertIn(done.returncode, (0, 1), done.stderr)  # checks may fail on a busy machine
         report = json.loads(done.stdout)[0]
         checks = {row["check"]: row for row in report["tables"]["checks"]}
         self.assertEqual(list(checks), ["clock", "empty step", "known work", "disturbance", "compared with itself"])

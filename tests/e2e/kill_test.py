@@ -195,7 +195,7 @@ class Interrupt(ProgramTest):
             self.assertIn("1 of 3 records are not in the store", errors)
 
     def blocked_sweep(self) -> subprocess.Popen:
-        """A sweep that fills a pipe that nobody reads."""
+        """A sweep that is blocked because nobody reads the pipe that it has filled."""
         seeds = ",".join(str(seed) for seed in range(1, 101))
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "roofline:h100", *ONE_STEP, "--seed", seeds,
                            "--output", "jsonl", "--columns", "all", stderr=subprocess.DEVNULL)
@@ -232,7 +232,7 @@ class Interrupt(ProgramTest):
                           "--output", "json")
         self.assert_ok(done)
         self.assertEqual(len(json.loads(done.stdout)), 3)
-        self.assertEqual(len(self.stored()), 4)  # two finished, the interrupted one, and one more
+        self.assertEqual(len(self.stored()), 4)  # two finished points, the interrupted one, and --steps 3
 
     def test_csv_of_an_interrupted_sweep_has_the_finished_points(self):
         output = self.folder / "records.csv"

@@ -15,7 +15,7 @@ from program import BINARY, ONE_STEP, TINY, ProgramTest
 POINTS = int(os.environ.get("LAPTIME_POINTS", "6"))
 POINT = [*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP]
 KILLS = int(os.environ.get("LAPTIME_KILLS", "2"))  # number of kills of each kind
-PROGRAM = os.path.realpath(BINARY)  # the path that a launcher receives
+PROGRAM = os.path.realpath(BINARY)  # the path of the program in the launched command
 LONG = [*TINY, "--device", "cpu", "--threads", "1", "--warmup", "0", "--steps", "1000000"]
 
 
@@ -88,7 +88,7 @@ class LauncherTest(ProgramTest):
         self.wait_for(lambda: not self.points_at_work(), 30)
 
     def fake_ssh(self) -> str:
-        """A script that acts like ssh: it joins its arguments to one line for a shell in the home directory."""
+        """A script that acts like ssh: it joins its arguments into one line for a shell in the home directory."""
         script = self.folder / "ssh"
         script.write_text('#!/bin/sh\nshift\ncd "$HOME" && sh -c "$*"\n')
         script.chmod(0o755)
@@ -140,7 +140,7 @@ class KillTest(LauncherTest):
                 "--jobs", "2"]
 
     def sweep_with_a_kill(self, kill) -> bool:
-        """Kills during a sweep, checks the store, and resumes. True if the sweep was still running when it was hit."""
+        """Calls `kill` during a sweep, checks the store, and resumes. True if the sweep ran until the call."""
         store = self.prepared_store("killed")
         output = self.folder / "printed.jsonl"
         output.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from program import BINARY, MODEL, TINY, ModuleTest, ProgramTest
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "python"))
-import laptime  # noqa: E402: found by the line above
+import laptime  # noqa: E402: the line above sets the path
 
 SYSTEM = "--system pytorch --system-version 2.15.0".split()
 MODEL_OPTIONS = {"model": "custom", "d_model": 32, "num_layers": 1, "num_heads": 2, "vocab": 64, "context": 16, "batch": 2}
@@ -46,7 +46,7 @@ class RecordTest(ProgramTest):
 class RecordPipe(RecordTest):
     def test_stopping_rule_ends_the_steps(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 100))
-        self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples, because all steps are equal
+        self.assertEqual(len(answers), 15)  # 5 warm-up steps and 10 samples, because all steps are equal
         self.assertEqual([answer["next"] for answer in answers], ["continue"] * 14 + ["stop"])
         self.assertEqual(answers[0]["reason"], "warm-up, step 1")
         self.assertIn("interval", answers[-1]["reason"])
@@ -207,7 +207,7 @@ class RecordPipe(RecordTest):
             child.stdout.readline()
         child.stdout.close()
         child.stdin.close()
-        self.assertEqual(child.wait(timeout=60), 0)  # as for any command whose reader has exited
+        self.assertEqual(child.wait(timeout=60), 0)  # a closed output is not an error
         child.stderr.close()
         self.assertEqual(self.stored()[0]["status"], "interrupted")
 

@@ -27,7 +27,7 @@ class Output(ProgramTest):
         for form in ("json", "jsonl", "csv", "markdown"):
             done = self.bench(*TWO_POINTS, "--output", form)
             self.assert_ok(done)
-            self.assertIn("tokens/s", done.stderr)  # the table
+            self.assertIn("tokens/s", done.stderr)  # a column of the table
             records[form] = done.stdout
         self.assertEqual(len(json.loads(records["json"])), 2)
         self.assertEqual([json.loads(line)["status"] for line in records["jsonl"].splitlines()], ["ok", "ok"])

@@ -125,7 +125,7 @@ class Plan(ProgramTest):
         self.check_that_the_calibration_is_shown_only_on_request(store)
 
     def check_that_the_calibration_is_shown_only_on_request(self, store):
-        """Adds a calibration to a store that ends with a run of bench. Its records are shown only on request."""
+        """Adds a calibration to a store that ends with a run of bench. The calibration is shown only on request."""
         self.assert_ok(self.laptime("calibrate", *TINY, "--dtype", "float32", "--mode", "eager", "--store", store))
         lines = lambda *words: self.laptime(*words, "--store", store).stdout.splitlines()
         sweeps = lambda *words: lines("show", *words, "--columns", "sweep", "--output", "csv")[1:]

@@ -51,7 +51,7 @@ class FailedPoints(ProgramTest):
 
 class Terminal(ProgramTest):
     def on_terminal(self, *words) -> str:
-        """The text that the program sends to a terminal that states no size."""
+        """The text that the program sends to a terminal of unknown size."""
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.folder)

@@ -69,7 +69,8 @@ class Profile(ProgramTest):
         table = json.loads(done.stdout)[0]["tables"]["compared_classes"]
         step = table[-1]
         self.assertGreater(step["speedup_low"], 0)
-        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # with few steps, the ratio may lie outside
+        # With few steps, the ratio may lie outside the interval.
+        self.assertLessEqual(step["speedup_low"], step["speedup_high"])
 
     def test_comparison_of_passes_comes_first(self):
         points = self.profile("--store", "none", "--pass", "inference,step")

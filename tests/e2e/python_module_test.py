@@ -19,7 +19,7 @@ from program import ModuleTest, busy_child, children
 
 MODULE = Path(__file__).parents[2] / "python"
 sys.path.insert(0, str(MODULE))
-import laptime  # noqa: E402: found by the line above
+import laptime  # noqa: E402: the line above sets the path
 from laptime.progress import Progress  # noqa: E402
 
 SIZES = {"d_model": 32, "d_ff": 64, "num_layers": 1, "num_heads": 2, "vocab": 64, "batch": 1}
@@ -59,7 +59,7 @@ class Module(ModuleTest):
         laptime.bench(**PREDICTED, seed=3)
         self.assertEqual([record["seed"] for record in laptime.show("seed != 1")], [2, 3])
         self.assertEqual([record["seed"] for record in laptime.show(last=True)], [3])
-        laptime.bench(**PREDICTED, seed=4, store=self.store)  # the store is a Path
+        laptime.bench(**PREDICTED, seed=4, store=self.store)  # passes the store as a Path
         self.assertEqual([record["seed"] for record in laptime.show(store=self.store)], [4])
 
     def test_a_missing_value_is_an_empty_cell_in_a_notebook(self):

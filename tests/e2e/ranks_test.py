@@ -14,7 +14,7 @@ from program import BINARY, ProgramTest
 MODEL = "--d-model 32 --d-ff 64 --num-layers 2 --num-heads 2 --vocab 64 --context 16 --batch 8".split()
 STEPS = [*MODEL, "--threads", "1", "--warmup", "0", "--steps", "10", "--batches", "fresh", "--lr", "0.01", "--init", "stream"]
 HAS_MPI = shutil.which("mpirun") is not None
-LIMIT = 60  # seconds within which a run ends after it lost a rank; it takes less than 10 s on an idle machine
+LIMIT = 60  # seconds for a run to end after losing a rank; on an idle machine it takes less than 10
 
 
 def rank_processes(launcher: subprocess.Popen) -> list[int]:
@@ -72,7 +72,7 @@ class Ranks(ProgramTest):
             for shard, sums in (("none", 2), ("optimizer", 2), ("gradients", 2), ("parameters", 3)):
                 record = self.records(*STEPS, "--ranks", ranks, "--oversubscribe", "--shard", shard)[0]
                 count = record["flops"]["parameters"]
-                # Embedding and head are gathered once: backward does not read the embedding, and starts with the head.
+                # Embedding and head are gathered once: backward does not read the embedding, and reuses the head.
                 numbers = count * sums - (2 * 64 * 32 if shard == "parameters" else 0)
                 loss = 4 * (ranks - 1)  # rank 0 sends the loss to every other rank
                 self.assertEqual(record["communication"]["bytes"], 4 * numbers * (ranks - 1) // ranks + loss, (ranks, shard))

@@ -55,7 +55,7 @@ class Documents(ProgramTest):
                     self.assertIn("'--no-such-option'", self.laptime(*words, "--no-such-option").stderr)
 
     def test_documented_option_values_are_accepted(self):
-        """Adds one layer and a machine known only by its data sheet if the command gives none, so no step runs."""
+        """Adds one layer and a device with only a data sheet, unless the command states them, so that no step runs."""
         for page, words in all_commands():
             needs_files = any(re.search(r"\.(json|toml|bin|csv)\b|^\./|^[A-Z]+$", word) for word in words)
             if words[0] not in ("bench", "profile", "attention", "memory", "plan", "explain") or needs_files:

@@ -19,7 +19,7 @@ class ReportTest(ProgramTest):
         return self.laptime("report", *words, "--store", self.store, **options)
 
     def measured_page(self) -> Path:
-        """A page with every chart."""
+        """Runs a small sweep and writes a page that has every chart."""
         (self.folder / "tiny.toml").write_text(SWEEP)
         done = self.report("tiny.toml", "--html", "page.html", "--traced-steps", "2")
         self.assert_ok(done)

@@ -51,7 +51,7 @@ class Resume(ProgramTest):
 
 
 class ShownRecords(ProgramTest):
-    """Records that a command took from the store are part of its output, and later of its run."""
+    """Records that a command reuses from the store are part of its output and of its stored run."""
 
     def seeds(self, *words) -> list[str]:
         done = self.laptime("show", *words, "--store", self.store, "--columns", "seed", "--output", "csv")

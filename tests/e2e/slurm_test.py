@@ -16,7 +16,7 @@ RANKS = ["--d-model", "32", "--d-ff", "64", "--num-layers", "1", "--num-heads", 
 
 @unittest.skipIf(slurm.missing(), slurm.missing())
 class Slurm(launchers.KillTest):
-    """Two partitions of one node each."""
+    """Runs points in two Slurm partitions of one node each."""
 
     def begin(self):
         stack = contextlib.ExitStack()

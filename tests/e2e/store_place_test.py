@@ -112,7 +112,7 @@ class StorePath(ProgramTest):
         (self.folder / "door").symlink_to(self.folder)
         spellings = ("file:v.sqlite", "./file:v.sqlite", "inner/../file:v.sqlite", "link", "door/file:v.sqlite",
                      self.folder / "file:v.sqlite")
-        for _ in range(2):  # without and with an existing store
+        for _ in range(2):  # first without, then with an existing store
             for spelling in spellings:
                 done = self.laptime("bench", "--store", "file:v.sqlite", "--output-file", spelling, "--output", "csv",
                                     *PREDICTED, *ONE_STEP)

@@ -1,4 +1,4 @@
-// Runs plans: sources and outputs, states between steps, NaN in unwritten memory, find_nan, and the times of phases.
+// Runs plans: sources, outputs and states, recorded steps and pools, find_nan, phase times, and roofline devices.
 #include "exec/executor.h"
 
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ TEST_F(ExecutorOnCpu, StateKeepsItsValueBetweenSteps) {
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{8, -16, 4}));
 }
 
-// A graph whose set-up copies source w, and a step that multiplies the copy by x.
+// A graph whose set-up copies source w and whose step multiplies the copy by x.
 Builder copied_source() {
   Builder build;
   const ValueId w = build.source("w", floats({3}), Role::kParameter);
@@ -109,7 +109,7 @@ TEST_F(ExecutorOnCpu, SetUpRunsAgainOnlyAfterItsSourceIsWritten) {
   write(step, "w", {1, -2, 0.5F});
   step.run();
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{2, -4, 1}));
-  step.write("x", two, sizeof(two));  // no set-up step reads it, so the copy keeps its value
+  step.write("x", two, sizeof(two));  // the set-up does not read x, so it does not copy w again
   step.run();
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{4, -8, 2}));
   write(step, "w", {1, 1, 1});
@@ -220,10 +220,10 @@ TEST(ExecutorOnAPoolingDevice, AllocatesStepValuesFromThePool) {
   step.run();
   step.run(Marks::kLaunches);
   EXPECT_EQ(step.pool()->peak_requested_bytes(), step.plan().live_peak_bytes);
-  EXPECT_EQ(backend.handed_out.size(), 1U);  // the output
+  EXPECT_EQ(backend.handed_out.size(), 1U);  // only the output outlives the step
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{0, 1, 2}));
   EXPECT_FLOAT_EQ(floats_of(step.read_output("y"))[1], std::exp(-1.0F));
-  // A recorded step keeps its values in an arena, and the state is kept.
+  // A recorded step uses an arena instead of the pool. The state keeps its value.
   int inputs = 0;
   EXPECT_EQ(step.run_recorded(2, [&] { ++inputs; }).size(), 2U);
   EXPECT_EQ(inputs, 2);
@@ -270,7 +270,7 @@ TEST_F(ExecutorOnCpu, SkippedLaunchLeavesNan) {
   const Graph graph = build.finish();
   Plan whole = make_plan(graph, first_kernel(backend_));
   Plan broken = whole;
-  broken.steps.erase(broken.steps.begin());  // square reads a value that no step has written
+  broken.steps.erase(broken.steps.begin());  // square now reads a value that no step has written
 
   Executor good(whole, backend_);
   write(good, "x", std::vector<float>(100, 0));
@@ -445,7 +445,7 @@ TEST_F(ExecutorOnRoofline, RejectsOversizedPlanAndReleasesMemory) {
   EXPECT_EQ(backend_.peak_held_bytes(), small.predicted_peak_bytes());
 }
 
-// Only products run at the peak for products that the backend is given.
+// The product peak passed to the backend applies to products only.
 TEST(Roofline, OnlyProductsRunAtTheProductPeak) {
   const DataSheet fast{.name = "fast", .memory = 1 << 20, .bandwidth = 1e18, .float32 = 1e12, .bfloat16 = 4e12};
   const std::vector<const OpCard*> ops = all_ops();

@@ -45,7 +45,7 @@ TEST(Race, EqualCandidatesKeepTheirOrder) {
 TEST(Race, TheFirstRoundHasAWiderMargin) {
   Track track(Times{{2}, {5, 1}});
   EXPECT_EQ(track.race().winner, 1U);
-  EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));  // the first candidate is then dropped
+  EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));  // after two rounds, the first candidate is dropped
 }
 
 TEST(Race, DropsCandidatesFarBehind) {
@@ -99,7 +99,7 @@ TEST(ClearWinner, NeedsALeadOverTheFastestFavourite) {
   };
   const RaceResult close = Track(Times{{1}, {1.2}, {1.04}}).race();
   EXPECT_EQ(close.winner, 0U);
-  EXPECT_EQ(clear_winner(close, favours({1, 2})), 2U);  // behind by less than 5 %
+  EXPECT_EQ(clear_winner(close, favours({1, 2})), 2U);  // candidate 0 leads it by less than 5 %
   EXPECT_EQ(clear_winner(close, favours({1})), 0U);
   EXPECT_EQ(clear_winner(close, favours({0})), 0U);
   EXPECT_EQ(clear_winner(close, favours({})), 0U);

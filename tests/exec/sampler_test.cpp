@@ -1,4 +1,4 @@
-// The sampling loop on a virtual clock: the number and order of steps, and when sampling ends.
+// The sampling loop on a virtual clock: the number and order of steps, and its end. Also trials of kernels.
 #include "exec/sampler.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST_F(SamplerOnRoofline, TakesTheRequestedSteps) {
   const Sampling sampling = sample(*step, {StoppingRule::fixed(2, 3), true}, hooks);
   EXPECT_EQ(sampling.steps.size(), 5U);
   EXPECT_EQ(sampling.warmup, 2);
-  EXPECT_EQ(sampling.steps_per_sample, 1);  // even for the shortest steps
+  EXPECT_EQ(sampling.steps_per_sample, 1);  // a fixed number of steps is never batched
   EXPECT_EQ(sampling.sample_count(), 3);
   EXPECT_EQ(sampling.reason, StopReason::kFixed);
   EXPECT_FALSE(sampling.interrupted);
@@ -83,7 +83,7 @@ TEST_F(SamplerOnRoofline, StopsByTheSpreadOfTheReportedTimes) {
   const auto reported = [&](const Timeline&) { return Seconds(++taken % 2 == 0 ? 1e-3 : 1.2e-3); };
   const Sampling sampling = sample(*step, {StoppingRule(), false, 0, reported}, {});
   EXPECT_EQ(sampling.steps_per_sample, 5);
-  EXPECT_GT(sampling.sample_count(), 10);  // samples of 5.4 and 5.6 ms take longer to agree than equal ones
+  EXPECT_GT(sampling.sample_count(), 10);  // unequal samples (5.4 and 5.6 ms) need more than 10
 }
 
 TEST_F(SamplerOnRoofline, InterruptEndsSamplingBetweenSteps) {
@@ -96,7 +96,7 @@ TEST_F(SamplerOnRoofline, InterruptEndsSamplingBetweenSteps) {
   EXPECT_EQ(sampling.steps.size(), 3U);
 }
 
-// Marking launches takes no time on a virtual clock, so only the request decides.
+// Marks take no time on a virtual clock, so any positive limit on their cost allows them.
 TEST_F(SamplerOnRoofline, TracesTheFirstStepOnRequest) {
   const auto marked_steps = [&](double marks_below, bool marks_first) {
     std::vector<int64_t> marked;

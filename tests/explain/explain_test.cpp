@@ -74,7 +74,7 @@ TEST(Explain, PartsAddUpToTotals) {
     EXPECT_EQ(pass.nodes, pass.setup + pass.forward + pass.backward + pass.optimizer);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"model", "decompose", "autocast", "differentiate", "dead_code"}));
-  EXPECT_GT(explanation.passes[2].nodes, explanation.passes[1].nodes);  // casts
+  EXPECT_GT(explanation.passes[2].nodes, explanation.passes[1].nodes);  // autocast adds casts
 
   Work ops;
   Work kinds;
@@ -178,7 +178,7 @@ const CompositeUse* find_composite(const Explanation& explanation, const std::st
   return found == explanation.composites.end() ? nullptr : &*found;
 }
 
-// Head and loss stay whole where groups of rows save memory without costing time, or if the user names them.
+// Head and loss stay one composite if row groups then save memory at no cost in time, or if the user keeps them.
 TEST(Explain, ListsCompositesThatStayWhole) {
   struct Row {
     Options options;
@@ -186,7 +186,7 @@ TEST(Explain, ListsCompositesThatStayWhole) {
   };
   for (const Row& row : std::vector<Row>{
            {{}, false},
-           {{{"recompute", "block"}}, false},  // never in eager mode
+           {{{"recompute", "block"}}, false},  // always lowered in eager mode
            {{{"mode", "compile"}}, true},
            {{{"mode", "compile"}, {"pass", "forward"}}, false},
            {{{"mode", "compile"}, {"device", "roofline:h200"}}, false},
@@ -207,8 +207,8 @@ TEST(Explain, ListsCompositesThatStayWhole) {
   EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
 }
 
-// On a GPU `auto` first recomputes cheap ops, then also splits the loss into groups of rows, and only then recomputes
-// layers.
+// On a GPU, `--recompute auto` first recomputes cheap ops, then also splits the loss into row groups, and only then
+// recomputes layers.
 TEST(Explain, SplitsTheLossBeforeItRecomputesLayers) {
   const Options big{
       {"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}, {"device", "roofline:h200"}};
@@ -236,7 +236,7 @@ TEST(CompositesOf, ListsCompositesInTheStep) {
               IsSupersetOf({"linear", "cross_entropy"}));
   EXPECT_THAT(composites_of(tiny({{"optimizer", "2025"}}).config), Contains("adamw"));
   EXPECT_THAT(composites_of(tiny({{"optimizer", "torch"}}).config),
-              Not(Contains("adamw")));  // a single kernel in eager mode too
+              Not(Contains("adamw")));  // torch's update is one kernel even in eager mode
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config),
               IsSupersetOf({"linear", "linear_cross_entropy", "cross_entropy"}));
 }

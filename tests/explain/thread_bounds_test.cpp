@@ -47,7 +47,7 @@ TEST(ThreadBounds, StepIsBoundedByItsKernels) {
     double least = 1e9;
     double most = 0;
     for (const KernelDecision& kernel : step.kernels) {
-      if (kernel.threads.empty()) continue;  // only runs during set-up
+      if (kernel.threads.empty()) continue;  // the kernel runs only during set-up
       least = std::min(least, speed_up_at(kernel.threads, of_step.threads));
       most = std::max(most, speed_up_at(kernel.threads, of_step.threads));
     }
@@ -62,7 +62,7 @@ TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNone) {
   EXPECT_TRUE(step.threads.empty());
 }
 
-// A kernel with several loops must state the work of each loop. Otherwise its bound would weight them incorrectly.
+// A kernel with several loops must state the work of each loop. Otherwise the bound would weight the loops incorrectly.
 TEST(ThreadBounds, EveryKernelWithSeveralLoopsStatesTheirWork) {
   const Options small{{"model", "small"}, {"context", "512"}, {"device", "cpu"}, {"optimizer", "torch"}};
   int64_t several = 0;

@@ -21,7 +21,7 @@ namespace {
 
 using Totals = std::map<std::string, int64_t>;  // nanoseconds by name
 
-// The result has the names "forward", "backward", "optimizer", "step", and "launches".
+// Totals with the names "forward", "backward", "optimizer", "step" and "launches".
 Totals totals_of_trace(const std::string& text) {
   Totals totals;
   const Json json = Json::parse(text);
@@ -48,7 +48,7 @@ Totals totals_of_stacks(const std::string& text) {
   return totals;
 }
 
-// Totals by the name in column `name_column`, which is the last cell of each row.
+// Totals by name. The name is the last cell of each row, in column `name_column`.
 Totals totals_of_nsys(const std::string& text, size_t name_column) {
   Totals totals;
   std::istringstream lines(text);

@@ -8,7 +8,7 @@ using namespace laptime::cuda;
 
 constexpr Status kRefused = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
-// The handle of every library and every kernel.
+// The address of this number is the handle of every library and every kernel.
 int& loaded() {
   static int the_code = 0;
   return the_code;

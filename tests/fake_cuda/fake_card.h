@@ -1,5 +1,5 @@
-// FakeCard: the state that the parts of the fake driver share, in one process. Streams hold their work until the
-// program waits for it.
+// The state that the parts of the fake driver share in one process: cards, streams and graphs. Streams hold their work
+// until the program waits for it.
 #pragma once
 
 #include <sys/types.h>
@@ -28,11 +28,11 @@ struct FunctionObject {
 using FakeWork = std::function<bool()>;
 
 struct GraphObject {
-  std::deque<FakeWork> work;  // in the order of the calls, which satisfies every dependency
+  std::deque<FakeWork> work;  // in call order, which satisfies every dependency
   StreamObject* origin = nullptr;
-  std::set<StreamObject*> joined;  // the other captured streams
-  std::map<StreamObject*, size_t>
-      unjoined;  // captured stream whose last piece the origin does not wait for -> pieces of `work` up to it
+  std::set<StreamObject*> joined;  // all captured streams except `origin`
+  // Captured stream that `origin` does not wait for yet -> size of `work` after the last piece of that stream.
+  std::map<StreamObject*, size_t> unjoined;
 };
 struct GraphExecObject {
   std::deque<FakeWork> work;
@@ -67,7 +67,7 @@ struct PlannedFailure {
   PlannedFailure();
 };
 
-// The state of the driver.
+// The state of the driver in one process, for all cards.
 struct FakeCard {
   static constexpr int kMostCards = 8;
 
@@ -77,7 +77,7 @@ struct FakeCard {
   std::map<cuda::DeviceAddress, size_t> memory;          // address -> bytes
   size_t held = 0;
   std::map<std::string, cuda::FunctionObject> functions;
-  cuda::Status failed = cuda::kSuccess;  // as on a card, an error persists
+  cuda::Status failed = cuda::kSuccess;  // the first error, which persists as on a card
   PlannedFailure planned;
   long launches = 0;
 };
@@ -88,9 +88,9 @@ int& current_card();
 
 // Runs the first piece of work of a stream. Returns false if it is not done.
 bool advance(cuda::StreamObject& stream);
-// Runs the work of all streams but `last` as far as possible.
+// Runs the work of all streams except `last` as far as possible.
 void run_streams_except(const cuda::StreamObject* last);
-// Run all work of the current card, or of a stream. They unlock the mutex while they wait for other ranks.
+// Runs all work of the current card (run_card) or of one stream (run). Unlocks the mutex while waiting for other ranks.
 void run_card(std::unique_lock<std::mutex>& lock);
 cuda::Status run(cuda::StreamObject& stream, std::unique_lock<std::mutex>& lock);
 

@@ -163,7 +163,7 @@ std::deque<Task>& tasks() {
   return all;
 }
 
-// Copies an attribute, which must have the size of the field.
+// Copies an attribute to `field`. Returns kInvalidValue if the sizes differ.
 template <class T>
 BlasStatus take(T& field, const void* value, size_t bytes) {
   if (value == nullptr || bytes != sizeof(T)) return kInvalidValue;
@@ -171,7 +171,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// Index of the first field of an algorithm that stores the alignments of A, B, C and D for which it was proposed.
+// Index of the first of four fields of an algorithm: the alignments of A, B, C and D for which it was proposed.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {

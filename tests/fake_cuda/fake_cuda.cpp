@@ -80,7 +80,7 @@ Watcher& watcher() {
 }
 constexpr uint32_t kCopyRan = 1, kFillRan = 2, kKernelRan = 10;
 
-// `ran` is the record without times.
+// Calls `work`, adds its times to `ran`, and passes the record to the watcher.
 template <class Work>
 void run_watched(ActivityRecord ran, const Work& work) {
   const auto now = [] {
@@ -93,7 +93,7 @@ void run_watched(ActivityRecord ran, const Work& work) {
   if (watcher() != nullptr) watcher()(ran);
 }
 
-// A process that was forked after cuInit cannot use the card.
+// True in the process that called cuInit. A forked child cannot use the card.
 bool is_usable() { return card().owner == getpid(); }
 
 // The pool that handed out each address.
@@ -102,7 +102,7 @@ std::map<DeviceAddress, PoolObject*>& pool_of() {
   return all;
 }
 
-// Whether all bytes are within one allocation.
+// True if all bytes are within one allocation.
 bool is_allocated(DeviceAddress address, size_t bytes) {
   auto found = card().memory.upper_bound(address);
   if (found == card().memory.begin()) return false;

@@ -35,8 +35,8 @@ struct DnnDescriptorObject {
   int kind = 0;
   bool is_finalized = false;
   std::map<int, std::vector<std::byte>> attributes = {};
-  std::shared_ptr<const Program> program = nullptr;  // for graphs, and objects made from them
-  int engine = 0;                                    // for configurations, engines and plans
+  std::shared_ptr<const Program> program = nullptr;  // set for graphs and for objects made from them
+  int engine = 0;                                    // set for configurations, engines and plans
 
   bool has(int attribute) const { return attributes.contains(attribute); }
   template <class T>
@@ -88,7 +88,7 @@ struct Step {
   int kind = 0;
   int mode = 0;
   int64_t axis = 0;
-  int64_t x = 0, b = 0, t = 0, y = 0;  // ids; 0: none
+  int64_t x = 0, b = 0, t = 0, y = 0;  // ids of the tensors; 0 if absent
 };
 
 struct Program {

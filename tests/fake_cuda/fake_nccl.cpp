@@ -1,6 +1,6 @@
 // Replaces libnccl, with the functions that laptime calls, for ranks on one machine whose cards are those of
-// fake_cuda.cpp. A rank writes what it contributes to a collective to a file, and reads those of the others. Sums add
-// the ranks in the order of a ring, as NCCL's do. LAPTIME_FAKE_NCCL_FAIL=STATUS@LAUNCH: the launch with this number,
+// fake_cuda.cpp. A rank writes its contribution to a collective to a file, and reads the files of the other ranks. Sums
+// are added in the order of a ring, as in NCCL. LAPTIME_FAKE_NCCL_FAIL=STATUS@LAUNCH: the launch with this number,
 // counted from 1 in each communicator, never ends, and the communicator reports this status.
 #include <unistd.h>
 
@@ -29,10 +29,11 @@ struct NcclCommObject {
   std::string folder;
   int rank = 0;
   int ranks = 1;
-  long launches = 0;  // that have run
+  long launches = 0;  // number of launches that have begun
   NcclStatus failed = kNcclSuccess;
   bool is_aborted = false;
-  std::shared_ptr<char> in_graphs = std::make_shared<char>();  // shared by its launches in CUDA graphs
+  // Each launch in a CUDA graph holds a copy, so the use count shows whether graphs with launches exist.
+  std::shared_ptr<char> in_graphs = std::make_shared<char>();
 };
 
 }  // namespace laptime::cuda
@@ -89,7 +90,7 @@ std::string file_of(const NcclCommObject& comm, const std::string& what, int ran
   return comm.folder + "/" + what + "." + std::to_string(rank);
 }
 
-// The file appears with all of its bytes.
+// Writes a file for the other ranks. It appears only when it is complete.
 void publish(const NcclCommObject& comm, const std::string& what, const std::string& bytes) {
   const std::string name = file_of(comm, what, comm.rank);
   std::ofstream(name + ".new", std::ios::binary) << bytes;
@@ -107,7 +108,7 @@ std::optional<std::vector<std::string>> published(const NcclCommObject& comm, co
   return all;
 }
 
-// Blocks until every rank has published.
+// Publishes `bytes`, waits until every rank has published, and returns the bytes of each rank.
 std::vector<std::string> meet(const NcclCommObject& comm, const std::string& what, const std::string& bytes) {
   publish(comm, what, bytes);
   for (;;) {
@@ -141,7 +142,7 @@ class Launched {
     if (comm_->failed != kNcclSuccess) return false;
     const auto all = published(*comm_, name(comm_->launches));
     if (!all) return false;
-    // Whoever contributes to this launch has finished the one before.
+    // All ranks have finished the previous launch, because they contribute to this one.
     if (comm_->launches > 1) std::filesystem::remove(file_of(*comm_, name(comm_->launches - 1), comm_->rank));
     return receive(*all);
   }
@@ -155,7 +156,7 @@ class Launched {
            planned_.second == comm_->launches;
   }
 
-  // The kinds and sizes of the collectives, which all ranks must share, and then the elements.
+  // The kinds and sizes of the collectives, which must be equal on all ranks.
   std::string header() const {
     std::string text;
     for (const Part& part : parts_)
@@ -200,7 +201,7 @@ class Launched {
     const auto ranks = static_cast<size_t>(comm_->ranks);
     const bool is_scatter = part.collective == Collective::kReduceScatter;
     const size_t input = is_scatter ? static_cast<size_t>(comm_->rank) * part.count + index : index;
-    const size_t owner = input * ranks / part.inputs(comm_->ranks);  // a ring ends at the owner of the chunk
+    const size_t owner = input * ranks / part.inputs(comm_->ranks);  // the ring ends at the owner of the chunk
     float sum = element((owner + 1) % ranks, input);
     for (size_t step = 2; step <= ranks; ++step) sum += element((owner + step) % ranks, input);
     return sum;
@@ -282,7 +283,7 @@ NcclStatus ncclCommAbort(NcclComm comm) {
     comm->is_aborted = true;
   }
   wait_for_graphs(*comm);
-  std::error_code still_used;  // by another rank
+  std::error_code still_used;  // ignored: another rank may still use the folder
   if (comm->rank == 0) std::filesystem::remove_all(comm->folder, still_used);
   return kNcclSuccess;
 }

@@ -1,6 +1,6 @@
-// The streams, events and graphs of the fake driver. A stream runs when the program waits for it, or for one that waits
-// for it; with LAPTIME_FAKE_CUDA_EAGER, all other streams first run as far as they can. One of the two orders shows a
-// missing event.
+// The streams, events and graphs of the fake driver. A stream runs when the program waits for it, or for another stream
+// that waits for it. With LAPTIME_FAKE_CUDA_EAGER, all other streams first run as far as they can. If an event is
+// missing, one of these two orders gives a wrong result.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ struct Happening {
   std::chrono::steady_clock::time_point time{};
 };
 struct EventObject {
-  std::shared_ptr<Happening> last;  // null: the event orders the work of a graph, and has no time
-  GraphObject* graph = nullptr;     // the graph that recorded it
-  StreamObject* stream = nullptr;   // in the graph
-  size_t position = 0;              // number of pieces of the graph before it
+  std::shared_ptr<Happening> last;  // null if the event has no time, because it orders work in a graph
+  GraphObject* graph = nullptr;     // the graph that contains the event; null outside of graphs
+  StreamObject* stream = nullptr;   // the captured stream that recorded the event
+  size_t position = 0;              // number of pieces of work before the event in the graph
 };
 
 void StreamObject::enqueue_polled(FakeWork item) {
@@ -93,7 +93,7 @@ using namespace laptime::test;
 constexpr Status kUnjoined = 904;
 constexpr Status kIsolated = 905;
 
-// The graphs that streams record at the moment.
+// The graphs that are being captured.
 std::set<GraphObject*>& open_graphs() {
   static std::set<GraphObject*> the_graphs;
   return the_graphs;
@@ -133,7 +133,7 @@ Status cuStreamSynchronize(StreamHandle stream) {
   return run(*stream, lock);
 }
 
-// A stream that waits for a stream which is being recorded is recorded too.
+// A stream that waits for an event of a graph under capture joins the capture.
 Status cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
   const std::lock_guard lock(card().mutex);
   if (event->graph != nullptr && open_graphs().contains(event->graph)) {

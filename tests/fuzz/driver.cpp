@@ -58,7 +58,7 @@ void write(const std::string& path, const std::string& bytes) {
   if (!file.flush()) throw Error::format("cannot write '{}'; choose another folder", path);
 }
 
-// Runs inputs in a child process, so that the number of the crashing input is known.
+// Runs all inputs in a child process, so that this process knows the input on which it crashed.
 int run_all(const std::string& name, uint64_t mutants) {
   const Inputs inputs(mutants);
   void* const shared =

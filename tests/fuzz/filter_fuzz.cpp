@@ -49,7 +49,7 @@ std::vector<std::string> words() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace laptime;
   static const std::vector<Record> kRecords = [] {
-    constexpr size_t kEnough = 2;  // each input is compared with all records
+    constexpr size_t kEnough = 2;  // few, because each input is compared with every record
     std::vector<Record> records = stored_records();
     records.resize(std::min(kEnough, records.size()));
     return records;

@@ -45,7 +45,7 @@ class Mutator {
   }
 
  private:
-  // [0, count), count >= 1
+  // A random number in [0, count). `count` must not be 0.
   size_t below(size_t count) { return splitmix64(key_ + counter_++) % count; }
   size_t position() { return below(text_.size() + 1); }
 

@@ -1,6 +1,6 @@
 """Writes grad_scaler.json beside this file: loss scales and skipped steps of torch.amp.GradScaler, which laptime must reproduce.
 
-Needs torch, numpy, safetensors. `rules`: GradScaler with one gradient, which overflows in the steps `overflows`.
+Needs torch, numpy, safetensors. `rules`: GradScaler with one gradient, which overflows in the steps in `overflows`.
 `scales` and `good_steps` are the state after each step. `trainings`: float16 autocast runs of the model in golden.py
 whose first steps overflow, with the scale and the loss of each step and the numbers of the skipped steps, counted from 1.
 """

@@ -67,12 +67,12 @@ TEST(Limits, NextRunMeasuresAnEstimateAgain) {
   EXPECT_EQ(learned[0].name, "peak/provisional");
   learned.clear();
   const MeasuredLimits second = measure_limits(backend, DType::kFloat32, {.reached = 50}, kProvisionalPeak, learned);
-  EXPECT_EQ(second.product_flops, 100);  // the highest estimate
+  EXPECT_EQ(second.product_flops, 100);  // the highest estimate so far
   EXPECT_TRUE(second.product_flops_estimated);
   backend.estimates = false;
   learned.clear();
   const MeasuredLimits third = measure_limits(backend, DType::kFloat32, {.reached = 50}, kProvisionalPeak, learned);
-  EXPECT_EQ(third.product_flops, 90);  // the measured rate
+  EXPECT_EQ(third.product_flops, 90);  // a measured rate replaces estimates
   EXPECT_FALSE(third.product_flops_estimated);
   ASSERT_EQ(learned.size(), 1U);
   EXPECT_EQ(learned[0].name, "peak");

@@ -36,9 +36,9 @@ RunConfig ranks_config(Edition edition, Precision dtype, Mode mode) {
 struct Trained {
   std::vector<float> losses;
   std::map<std::string, std::vector<float>> weights;
-  int64_t sent_bytes = 0;  // by rank 0 in a step
+  int64_t sent_bytes = 0;  // bytes that rank 0 sends in a step
   int64_t planned_bytes = 0;
-  std::array<int64_t, kRoleCount> peak_bytes{};  // of rank 0
+  std::array<int64_t, kRoleCount> peak_bytes{};  // peak of rank 0, by role
   std::array<int64_t, kRoleCount> resident{};
 };
 
@@ -52,7 +52,7 @@ Trained train(const RunConfig& config, int steps = 10) {
   Trained trained;
   const StartingWeights weights(config);
   const std::vector<ParameterSpec> parameters = parameter_list(config.step_model());
-  std::map<std::string, std::vector<std::vector<float>>> parts;  // of each rank
+  std::map<std::string, std::vector<std::vector<float>>> parts;  // parameter -> shard of each rank
   for (const ParameterSpec& parameter : parameters) parts[parameter.name].resize(static_cast<size_t>(config.ranks));
   std::mutex mutex;
   run_ranks(static_cast<int>(config.ranks), [&](LocalGroup& group) {
@@ -147,7 +147,7 @@ TEST(Ranks, MatchOneProcess) {
   }
 }
 
-// The tolerance for weights is wide: if a gradient is almost zero, rounding errors decide the direction of AdamW.
+// The tolerance for weights is wide: if a gradient is almost zero, rounding errors decide the direction of its update.
 TEST(Ranks, MatchOneProcessInBFloat16) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     RunConfig config = ranks_config(edition, Precision::kBFloat16, Mode::kCompile);
@@ -156,7 +156,7 @@ TEST(Ranks, MatchOneProcessInBFloat16) {
   }
 }
 
-// Ranks compute the same as micro-batches, and add gradients in the same order.
+// N ranks do the same arithmetic as N micro-batches, and add gradients in the same order.
 TEST(Ranks, MatchMicroBatchesBitForBit) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     for (const Edition edition : {Edition::k2025, Edition::kLlama}) {
@@ -215,8 +215,8 @@ TEST(Ranks, HeldAndSentBytesMatchZeroSharding) {
       EXPECT_EQ(of(trained.resident, Role::kParameter), shard == Shard::kParameters ? all / ranks : all)
           << what_of(config);
       const int64_t loss = ranks == 2 ? 4 : 12;  // rank 0 sends the summed loss to every other rank
-      // Token embedding and head are gathered only once: backward does not read the embedding, and starts with the
-      // head.
+      // Token embedding and head are gathered only once: backward does not read the embedding, and reuses the head of
+      // forward.
       const int64_t once = 2 * 4 * config.model.vocab_size * config.model.d_model;
       const int64_t numbers = shard == Shard::kParameters ? 3 * all - once : 2 * all;
       EXPECT_EQ(trained.planned_bytes, numbers / ranks * (ranks - 1) + loss) << what_of(config);

@@ -134,8 +134,8 @@ TEST(Attention, GradientsMatchCentralDifferencesOfTheSum) {
   }
 }
 
-// Eager mode saves q, k, v, the exponentials and the weights (B T T each), for each row the sum and the index of the
-// maximum (int64), and the mask. Compile mode saves q, k, v, the output and the log-sum-exp of each row.
+// Eager mode saves q, k, v, the exponentials and the weights (B T T each), the mask, and for each row the sum and the
+// index of the maximum (int64). Compile mode saves q, k, v, the output and the log-sum-exp of each row.
 TEST(Attention, SavedBytesMatchHandComputedValues) {
   RunConfig config = attention_config();
   config.model.context_length = 10;

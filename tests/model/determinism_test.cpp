@@ -62,7 +62,7 @@ TEST(Dropout, EachStepDropsOtherElements) {
   training.step();
   const double first = training.loss();
   training.step();
-  EXPECT_NE(training.loss(), first);  // although weights and batch are the same
+  EXPECT_NE(training.loss(), first);  // the dropped elements differ; weights and batch do not
   config.seed = 12;
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0;
   Training without(config);

@@ -14,8 +14,8 @@ constexpr double kTolerance = 1e-10;
 
 GoldenCase golden_case(const std::string& name) { return read_golden(golden_path(name)); }
 
-// The L2 norm of the difference, relative to the norm of the true values. If that norm is near zero, the distance is
-// relative to a share of the largest norm in the group.
+// The L2 norm of the difference, relative to the norm of the true values or to 1e-3 of the largest norm in the group,
+// whichever is larger.
 double distance(const GoldenCase& golden, const std::string& key, const std::vector<double>& values) {
   const std::vector<double> truth = stored_tensor(golden, key).values;
   LAPTIME_CHECK(truth.size() == values.size(), "{}", key);

@@ -83,7 +83,7 @@ TEST(Metamorphic, LaterTokensDoNotChangeEarlierLogits) {
         if (i >= begin && i < end) {
           changed = changed || before[i] != after[i];
         } else {
-          ASSERT_EQ(before[i], after[i]) << "element " << i;  // bit for bit
+          ASSERT_EQ(before[i], after[i]) << "element " << i;  // identical bits
         }
       }
       EXPECT_TRUE(changed);
@@ -116,7 +116,8 @@ TEST(Metamorphic, AttentionWeightsSumToOneAndAreCausal) {
   }
 }
 
-// Norms of the d_head components for each head and position of (B, h, T, d_head), or of (B, T, h d_head).
+// L2 norm of the d_head components of each head and position. Values are (B, h, T, d_head) if `split`, otherwise
+// (B, T, h d_head).
 std::vector<double> head_norms(const std::vector<double>& values, const Sizes& sizes, bool split) {
   std::vector<double> norms;
   for (int64_t b = 0; b < sizes.batch; ++b) {

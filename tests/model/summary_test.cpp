@@ -31,7 +31,7 @@ int64_t forward_flops(const ModelConfig& model) { return summarize(model).forwar
 
 bool has_three_matrices(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
 
-// V d + d (+ V d) (+ T d) + L (4 d^2 + k d d_ff + 2 d) plus biases. The feed-forward layer has k matrices.
+// Parameters: V d + d (+ V d) (+ T d) + L (4 d^2 + k d d_ff + 2 d) plus biases. The feed-forward layer has k matrices.
 int64_t expected_parameters(const ModelConfig& model) {
   const int64_t d = model.d_model, d_ff = model.d_ff, vocab = model.vocab_size;
   const bool modern = has_three_matrices(model.edition);
@@ -48,7 +48,7 @@ int64_t expected_parameters(const ModelConfig& model) {
   return rest + model.num_layers * block;
 }
 
-// 2 B T (L (4 d^2 + k d d_ff) + V d) + 4 L B T^2 d.
+// FLOPs of forward: 2 B T (L (4 d^2 + k d d_ff) + V d) + 4 L B T^2 d.
 int64_t expected_flops(const ModelConfig& model) {
   const int64_t d = model.d_model, positions = model.context_length, tokens = model.batch_size * positions;
   const int64_t block = 4 * d * d + (has_three_matrices(model.edition) ? 3 : 2) * d * model.d_ff;

@@ -38,7 +38,7 @@ std::vector<ConformanceCase> adamw_rows(DType moments = DType::kFloat32) {
 LAPTIME_CONFORMANCE(AdamW, adamw_rows());
 LAPTIME_CONFORMANCE(AdamWMomentsInBFloat16, adamw_rows(DType::kBFloat16));
 
-// Adds the input and output of a copy in bfloat16.
+// The cases with a bfloat16 copy of the weights as an additional input and output.
 std::vector<ConformanceCase> rows_with_copy() {
   std::vector<ConformanceCase> rows = adamw_rows();
   for (ConformanceCase& row : rows) {
@@ -65,7 +65,7 @@ std::vector<ConformanceCase> step_size_rows() {
 
 LAPTIME_CONFORMANCE(AdamStepSize, step_size_rows());
 
-// Adds the input that skips a step, once true and once false.
+// Each case with the additional input that skips the step, once false and once true.
 std::vector<ConformanceCase> skippable_rows() {
   std::vector<ConformanceCase> rows;
   for (const ConformanceCase& row : adamw_rows()) {

@@ -104,7 +104,7 @@ TEST(BlasProduct, SplitsProductsWithAlignedRows) {
   }
 }
 
-// Each row has one side that is not a multiple of 16 bytes: k, m, or n if the result is padded.
+// In each case, the kernels split one axis that is not a multiple of 16 bytes: k, m or, if the result is padded, n.
 std::vector<ConformanceCase> aligned_rows(const OpCard& op) {
   std::vector<ConformanceCase> rows;
   const std::vector<std::array<int64_t, 3>> sizes{{24, 16, 21}, {21, 16, 24}, {24, 21, 16}, {24, 65, 16}, {8, 8, 515}};

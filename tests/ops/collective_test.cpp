@@ -23,7 +23,7 @@ const Kernel& kernel_of(const OpCard& op) {
   return kTable.of(op).front();
 }
 
-// The operands of one launch on a rank, in memory of the host. Input i has in[i] elements. If `in_place`, result i is
+// The operands of one launch on a rank, in host memory. Input i has in[i] elements. If `in_place`, result i is
 // stored in the bytes of input i.
 struct Operands {
   Signature signature;
@@ -48,7 +48,7 @@ struct Operands {
 
   // The arrays that hold the results.
   std::vector<std::vector<float>>& results() { return outputs.empty() ? inputs : outputs; }
-  // Views of arrays that are at these addresses.
+  // Views of the arrays at these addresses, with the given types.
   static std::vector<TensorView> views(const std::vector<std::byte*>& addresses, const std::vector<TensorType>& types) {
     std::vector<TensorView> views;
     for (size_t i = 0; i < types.size(); ++i) views.push_back({addresses[i], types[i]});
@@ -64,9 +64,9 @@ std::vector<std::byte*> addresses_of(std::vector<std::vector<float>>& arrays) {
 
 // The results of one launch on every rank.
 struct Launched {
-  std::vector<std::vector<std::vector<float>>> out;  // rank, tensor
-  std::vector<int64_t> sent;                         // bytes of each rank
-  std::vector<int64_t> stated;                       // what bytes_of() states
+  std::vector<std::vector<std::vector<float>>> out;  // the elements out[rank][tensor]
+  std::vector<int64_t> sent;                         // bytes that each rank sent
+  std::vector<int64_t> stated;                       // bytes_of() of each rank
 };
 
 Launched no_results(int ranks) {
@@ -101,7 +101,7 @@ Launched run(const OpCard& op, int ranks, const std::vector<int64_t>& in, bool i
   return result;
 }
 
-// Copies arrays to a card and back.
+// Copies of arrays in the memory of a card. read() copies them back.
 class OnCard {
  public:
   OnCard(Backend& backend, std::vector<std::vector<float>>& arrays) : backend_(backend), arrays_(arrays) {
@@ -155,7 +155,7 @@ float sum(int ranks, int64_t tensor, int64_t index) {
   return total;
 }
 
-const std::vector<int64_t> kSizes{48, 5, 1, 2400};  // includes sizes that the ranks do not divide
+const std::vector<int64_t> kSizes{48, 5, 1, 2400};  // includes sizes that are not multiples of the number of ranks
 
 void expect_all_reduced(const Launched& reduced) {
   for (const auto& results : reduced.out) {

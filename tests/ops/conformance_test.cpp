@@ -23,7 +23,7 @@ TEST(ConformanceTables, CoverEveryOpWithKernels) {
   for (Kernel& kernel : cuda_kernels()) kernels.push_back(std::move(kernel));
   for (const Kernel& kernel : kernels) {
     const bool needs_ranks =
-        kernel.op->kind == OpKind::kCommunication || kernel.op->kind == OpKind::kWait;  // collective_test.cpp
+        kernel.op->kind == OpKind::kCommunication || kernel.op->kind == OpKind::kWait;  // tested in collective_test.cpp
     if (kernel.name == kReferenceName || needs_ranks) continue;
     const auto has_table = [&](DType dtype) {
       const std::string prefix = fmt::format("MatchesReference/{}_{}_", kernel.op->name, name_of(dtype));

@@ -12,7 +12,7 @@ LinearAttributes attributes_of(bool bias, const ProductAttributes& product) {
   return {bias ? LinearForm::kLinear : LinearForm::kEinsum, product};
 }
 
-// Shapes with remainders in rows, inputs and outputs.
+// Sizes that leave remainders in the blocks of rows, inputs and outputs.
 struct LinearSizes {
   Shape x;
   int64_t outputs;

@@ -23,11 +23,11 @@
 namespace laptime::test {
 namespace {
 
-// Large, because rounding errors of long sums exceed the effect of small changes of the factors.
+// A large slack, because rounding errors of long sums exceed the effect of small changes of the factors.
 constexpr double kSlack = 24;
 
 struct Sizes {
-  int64_t batches = 0;  // 0: no batch axis
+  int64_t batches = 0;  // 0 if there is no batch axis
   int64_t m = 0, n = 0, k = 0;
 
   Shape a() const { return batches == 0 ? Shape{m, k} : Shape{batches, m, k}; }
@@ -98,7 +98,7 @@ Layout placed(Shape shape, bool transposed, bool padded) {
   return permuted(layout, axes);
 }
 
-// Random bits for element `i` (in row-major order) of input `k`, and the element, in [-1, 1).
+// Random bits for element `i` (in row-major order) of input `k`, and the element in [-1, 1) made from them.
 uint64_t bits_of(size_t k, int64_t i) { return hash_combine(k + 1, static_cast<uint64_t>(i)); }
 double number(size_t k, int64_t i) { return static_cast<double>(bits_of(k, i) >> 40U) * 0x1p-23 - 1; }
 

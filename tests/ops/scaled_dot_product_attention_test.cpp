@@ -30,7 +30,7 @@ Shape row_shape(const Shape& shape) {
 
 const Operand kStep{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
 
-// The shape of keys and values with `kv_heads` heads; 0: as many heads as the queries.
+// The shape of keys and values with `kv_heads` heads; if 0, as many heads as the queries.
 Shape kv_shape(const Shape& shape, int64_t kv_heads) {
   Shape keys = shape;
   if (kv_heads > 0) keys[1] = kv_heads;
@@ -45,7 +45,7 @@ std::vector<Operand> forward_operands(const Shape& shape, bool drops, int64_t kv
 }
 
 std::vector<Operand> backward_operands(const Shape& shape, bool drops, int64_t kv_heads = 0) {
-  // About the log-sum-exp of the scores, so that weights are at most slightly larger than 1.
+  // Values near the log-sum-exp of the scores, so that weights are at most slightly larger than 1.
   const Operand log_sum_exp{.shape = row_shape(shape), .values = Values::kPositive, .dtype = DType::kFloat32};
   const Operand keys{.shape = kv_shape(shape, kv_heads)};
   std::vector<Operand> operands{{.shape = shape}, keys, keys, {.shape = shape}};
@@ -156,7 +156,7 @@ class Attention {
   const Signature& forward_signature() const { return forward_; }
   const Signature& backward_signature() const { return backward_; }
 
-  // Values, log-sum-exp and the three gradients.
+  // Runs both kernels. Returns the output, the log-sum-exp, and the gradients of q, k and v.
   std::vector<std::vector<double>> run(const Kernel& forward, const Kernel& backward, int threads) {
     cpu::Team team(threads);
     return run(forward, backward, team);

@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A step that takes `seconds` for each of its phases.
+// A record of a step whose phases have the median times `seconds`.
 Record made_record(const std::string& context, const std::string& dtype, const std::string& mode,
                    const std::map<std::string, double>& seconds) {
   Record record = stored_records().front();
@@ -65,7 +65,7 @@ PageInput five_points() {
   return input;
 }
 
-// Two launches in forward and one in backward, 10.1 ms in all, with the limits of a machine.
+// Steps of 10.1 ms with two launches in forward and one in backward, and the limits of a machine.
 StepTrace timed_trace() {
   MadeTrace made;
   made.launch("forward", "layers.0.attn", "matmul", 0, "attn");
@@ -213,7 +213,7 @@ TEST(Page, StatesHowLongATrainingRunTakes) {
   PageInput input = five_points();
   const auto training_of = [&] { return data_of(input)["points"][0]["sentences"]["training"].get<std::string>(); };
   EXPECT_EQ(training_of(), "");
-  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // as many steps of one second as fit into an hour
+  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // 3600 steps of one second, an hour
   EXPECT_THAT(training_of(), HasSubstr("60 min"));
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
 }

@@ -45,9 +45,9 @@ TEST(Autocast, CastsAParameterOnceBeforeItsViews) {
   EXPECT_EQ(dtype_of(graph, "y"), DType::kBFloat16);
   const Node& cast = graph.nodes[1];
   ASSERT_EQ(cast.op, &kCast);
-  EXPECT_EQ(cast.inputs[0], graph.find_source("w"));  // autocast caches it until forward ends
+  EXPECT_EQ(cast.inputs[0], graph.find_source("w"));  // the cast reads the parameter itself, not a view
   EXPECT_EQ(graph.value(cast.outputs[0]).role, Role::kAutocastCopy);
-  EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache, until forward ends
+  EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache keeps it until forward ends
 }
 
 TEST(Autocast, CastsAnActivationForEachUse) {
@@ -56,7 +56,7 @@ TEST(Autocast, CastsAnActivationForEachUse) {
   model.build.output("a", matmul(model.build, h, model.w));
   model.build.output("b", matmul(model.build, h, model.w));
   const Graph graph = model.cast_to_bfloat16();
-  EXPECT_EQ(count(graph, kCast), 3);  // h twice, w once
+  EXPECT_EQ(count(graph, kCast), 3);  // two casts of h, one of w
   EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
 }
 
@@ -66,10 +66,10 @@ TEST(Autocast, FollowsThePolicyOfEachOp) {
   model.build.output("product", product);
   model.build.output("twice", mul_scalar(model.build, product, 2));     // keeps the type of its input
   model.build.output("mixed", add(model.build, product, model.x));      // promotes to the wider type
-  model.build.output("exp", exp(model.build, product));                 // float32
-  model.build.output("softmax", softmax(model.build, product));         // float32
-  model.build.output("sum", sum_all(model.build, product));             // float32
-  const std::vector<ValueId> largest = max_last(model.build, product);  // keeps
+  model.build.output("exp", exp(model.build, product));                 // runs in float32
+  model.build.output("softmax", softmax(model.build, product));         // runs in float32
+  model.build.output("sum", sum_all(model.build, product));             // runs in float32
+  const std::vector<ValueId> largest = max_last(model.build, product);  // keeps the type
   model.build.output("max", largest[0]);
   model.build.output("place", largest[1]);
   const Graph graph = model.cast_to_bfloat16();

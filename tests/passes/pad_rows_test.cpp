@@ -86,7 +86,7 @@ TEST(PadRows, KeepsAlignedAndShortRows) {
   EXPECT_EQ(padded_values(pad_rows(on.build.finish())), 0);
 }
 
-// If the gradient of the logits is not padded, it could not overwrite padded logits.
+// Logits stay unpadded if their gradient does, because it could not overwrite padded logits.
 TEST(PadRows, KeepsLogitsWhoseGradientStays) {
   OddProduct on;
   const ValueId targets = on.build.source("targets", contiguous_type(DType::kInt64, {4}), Role::kInput);

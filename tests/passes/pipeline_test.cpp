@@ -121,7 +121,7 @@ TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
   }
 }
 
-// After every pass, each node is in the layer that its scope names.
+// After all passes, the region of each node is the layer and the part that its scope names.
 TEST(Passes, KeepRegionsConsistentWithScopes) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition, Precision::kBFloat16);

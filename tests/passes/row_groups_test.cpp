@@ -1,4 +1,4 @@
-// Row groups: the order of forward and backward, and what it saves.
+// Row groups: the order of forward and backward, the saved bytes, and sums of gradients.
 #include "passes/row_groups.h"
 
 #include <gtest/gtest.h>

@@ -107,11 +107,11 @@ TEST(Saved, CompileModeSavesSharedKeyHeadsOnce) {
     return saved_bytes(step_graph(config, compile ? compile_options(config) : eager_options(config)));
   };
   const ModelConfig& model = config.model;
-  const int64_t head = model.batch_size * model.context_length * model.d_head() * 4;  // bytes
+  const int64_t head = model.batch_size * model.context_length * model.d_head() * 4;  // bytes of one head
   const int64_t keys_and_values = 2 * model.num_layers * head;
   EXPECT_EQ(saved(4, true) - saved(1, true), 3 * keys_and_values);
   EXPECT_EQ(saved(4, true) - saved(2, true), 2 * keys_and_values);
-  EXPECT_LT(saved(4, false) - saved(1, false), keys_and_values);  // eager mode repeats them, like transformers
+  EXPECT_LT(saved(4, false) - saved(1, false), keys_and_values);  // eager mode saves repeated heads, like PyTorch
 }
 
 TEST(Saved, ForwardCutKeepsTheLoss) {

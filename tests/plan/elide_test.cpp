@@ -20,7 +20,7 @@ struct Step {
   ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   ValueId other = build.source("other", floats({2, 3}), Role::kParameter);
 
-  // For each assignment in order, whether its copy is elided.
+  // For each assignment in order, true if its copy is elided.
   std::vector<bool> dropped() {
     const Graph graph = build.finish();
     verify(graph, "test");
@@ -90,9 +90,9 @@ TEST(Elide, NonPointwiseProducerKeepsTheCopy) {
   const ValueId vector = step.build.source("vector", floats({1, 3}), Role::kParameter);
   assign(step.build, vector, sum(step.build, step.other, {0}));
   const ValueId same = step.build.source("same", floats({2, 3}), Role::kInput);
-  assign(step.build, step.w, same);  // computed outside of the step
+  assign(step.build, step.w, same);  // the step does not compute the value
   assign(step.build, step.other,
-         reshape(step.build, exp(step.build, reshape(step.build, step.other, {6})), {2, 3}));  // a view
+         reshape(step.build, exp(step.build, reshape(step.build, step.other, {6})), {2, 3}));  // the value is a view
   EXPECT_EQ(step.dropped(), (std::vector<bool>{false, false, false}));
 }
 

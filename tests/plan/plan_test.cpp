@@ -223,7 +223,7 @@ TEST(Plan, UpdatesStatesInPlace) {
   assign(build, w, sub(build, w, mul_scalar(build, grad, 0.1)));
   const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
-  ASSERT_EQ(plan.steps.size(), 2U);  // no copy
+  ASSERT_EQ(plan.steps.size(), 2U);  // the multiplication and the subtraction, but no copy
   EXPECT_EQ(plan.steps[1].out[0].buffer, plan.find_source("w"));
   EXPECT_EQ(plan.live_peak_bytes, 400);
 }

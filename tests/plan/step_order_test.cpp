@@ -90,8 +90,8 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   }
 }
 
-// A pool frees in the order of the computation queue, and communication is known to be done only where that queue waits
-// for it.
+// A pool frees buffers in the order of the computation queue, and a communication is known to be done only after that
+// queue has waited for it.
 TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
   Builder build;
   const ValueId x = build.source("x", test::floats({1024}), Role::kInput);

@@ -92,7 +92,7 @@ TEST_F(FitRecompute, CompiledStepOnAGpuRecomputesCheapNodesOnlyIfItDoesNotFit) {
   EXPECT_TRUE(fitted.rule.local);
   EXPECT_EQ(fitted.rule.group, 0);
   EXPECT_EQ(fitted.text, "cheap ops");
-  EXPECT_EQ(fit(without - 1, {{"mode", "compile"}}).text, "cheap ops");  // also with auto
+  EXPECT_EQ(fit(without - 1, {{"mode", "compile"}}).text, "cheap ops");  // the default, auto, does the same
 }
 
 }  // namespace

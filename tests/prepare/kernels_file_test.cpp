@@ -137,7 +137,7 @@ SweepPoint one_layer(const Options& more = {}) {
                   more);
 }
 
-// A signature of the point that several kernels support, and the last such kernel that is not the reference.
+// A signature of the point that several kernels support, and the last of these kernels except the reference.
 std::pair<std::string, std::string> unlikely_choice() {
   const SweepPoint point = one_layer();
   const Device device = find_device(point.config);
@@ -227,7 +227,7 @@ TEST_F(KernelsFile, ErrorStatesWhyAPinnedKernelIsUnsupported) {
   const std::string expected =
       fmt::format("kernel '{}' cannot run {}: {}", refused.kernel, decision->example, refused.reason);
   EXPECT_THAT(problem_of(point), HasSubstr(expected));
-  const PointResult result = run_one(point, {});  // check_inputs is not called
+  const PointResult result = run_one(point, {});  // detects the error although check_inputs has not run
   EXPECT_EQ(result.record.status, Status::kFailed);
   EXPECT_THAT(result.record.reason, HasSubstr(expected));
 }

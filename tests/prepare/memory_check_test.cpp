@@ -88,7 +88,7 @@ TEST(MemoryLimit, SlowIsRespectedByExplainAndBench) {
   }
 }
 
-// The two blocks of several MiB are held in whole huge pages. The limits are the bytes held and one byte less.
+// The step holds two blocks of several MiB in whole huge pages. The limits are the bytes held and one byte less.
 TEST(MemoryLimit, SlowIsExactToTheByteOnACpu) {
   const auto on_cpu = [](const Options& more) {
     return point_of({{"model", "custom"},

@@ -218,8 +218,7 @@ TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
   const auto is_greedy = [](const KernelChoice& choice) { return choice.kernel == "greedy"; };
   ASSERT_TRUE(std::any_of(free.learned.kernel_choices.begin(), free.learned.kernel_choices.end(), is_greedy));
   Options limited = fixed;
-  limited.push_back(
-      {"memory-limit", std::to_string(kHuge) + "B"});  // too little for the weights in addition to the workspace
+  limited.push_back({"memory-limit", std::to_string(kHuge) + "B"});  // holds the workspace, but not the weights as well
   const Record record = run_one({tiny(limited), find_greedy_device}, free.learned).record;
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_FALSE(uses_greedy(record));
@@ -236,7 +235,7 @@ TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.kernel, "greedy");
 }
 
-// If the loss never materialises the logits, they are not part of its trial.
+// If the loss never materialises the logits, the trial of its kernels does not allocate them.
 TEST(Prepare, TrialSkipsUnreadOutputs) {
   const PointResult result = run_one(point_of({{"d-model", "16"},
                                                {"num-layers", "1"},

@@ -88,7 +88,7 @@ TEST(StepGraph, RecomputeAddsClonedNodes) {
   EXPECT_EQ(recomputed({{"recompute", "auto"}}), 0) << "auto is decided by fit_recompute";
 }
 
-// An ablation lowers, one after the other, the composites that can be decomposed.
+// composites_of() lists what an ablation lowers one by one: the composites that can be decomposed.
 TEST(StepGraph, ListsTheCompositesOfAPoint) {
   const std::vector<std::string> modern = composites_of(config_with({{"mode", "compile"}}));
   EXPECT_THAT(modern, Contains("rms_norm"));

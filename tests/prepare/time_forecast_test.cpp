@@ -177,7 +177,7 @@ TEST(TimeForecast, StatesTheShareMeasuredOnADisturbedMachine) {
   ASSERT_GT(disturbed, 0);
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, disturbed / invented_seconds(ready.plan), 1e-9);
   EXPECT_EQ(predicted(ready.plan).disturbance, "12 % of the time was stolen");
-  EXPECT_GT(predicted(prepared({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // based on similar launches
+  EXPECT_GT(predicted(prepared({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // similar launches were
   for (LaunchCost& cost : known.launch_costs) cost.disturbance = "steps varied by 20 %";
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, 1, 1e-9);
 }
@@ -248,7 +248,7 @@ TEST(LaunchCosts, AddUpToTheStep) {
   }
   double whole = 0;
   double expected = 0;
-  for (size_t i = 0; i < plan.steps.size(); ++i) expected += 3.0 * (i % 7 + 1);  // the median step
+  for (size_t i = 0; i < plan.steps.size(); ++i) expected += 3.0 * (i % 7 + 1);  // the step scaled by 3 is the median
   for (const LaunchCost& cost : costs.result()) {
     whole +=
         cost.seconds * static_cast<double>(std::count_if(plan.steps.begin(), plan.steps.end(), [&](const auto& step) {

@@ -14,7 +14,7 @@ namespace {
 
 class ListingTest : public StoreTest {
  protected:
-  // Reads the record from a store in the given extent.
+  // Writes the record to a new store and reads it back in the given extent.
   Record read(const Record& record, Extent extent) const {
     std::filesystem::remove(path_);
     Store store = Store::open(path_);

@@ -30,7 +30,7 @@ inline const std::string kRecords = R"sql(
     CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
   )sql";
 
-// Choices and peaks by `owner`: the machine's "fingerprint" in version 1, and since then the "device".
+// Tables of choices and peaks whose key is `owner`: "fingerprint" in version 1, and "device" in later versions.
 inline std::string choices_and_peaks(std::string_view owner) {
   return fmt::format(R"sql(
     CREATE TABLE kernel_choices ({0} TEXT NOT NULL, signature TEXT NOT NULL, kernel TEXT NOT NULL,
@@ -79,8 +79,8 @@ inline const std::string kTriggers = R"sql(
     END;
   )sql";
 
-// A listing with all fields in one column: those of versions 4 and 5, or of versions 6 to 9, which add the prediction
-// and the ends of the interval.
+// A listing with all fields in one column, as in versions 4 and 5 or, with `is_of_version_6`, in versions 6 to 9, which
+// add the prediction and the ends of the interval.
 inline std::string listing_in_one_column(bool is_of_version_6) {
   const std::string prediction = is_of_version_6 ? "'$.prediction.time'," : "";
   std::vector<std::string> figures{"count", "mean", "median", "std", "std_population", "min", "max"};

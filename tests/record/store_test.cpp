@@ -124,7 +124,7 @@ TEST_F(StoreTest, FindsFinishedRecordsByRequestHash) {
   record.asked_hash = "two";
   record.status = Status::kFailed;
   store.append(record);
-  record.asked_hash.clear();  // run here
+  record.asked_hash.clear();  // not run by a launcher
   record.status = Status::kOk;
   store.append(record);
   const std::map<std::string, int64_t> one{{"one", newest}};
@@ -183,7 +183,7 @@ TEST_F(StoreTest, KillLosesNoAppendedRecord) {
     });
     close(pipe_ends[1]);
     std::vector<std::string> confirmed;
-    if (round % 5 == 4) {  // in other rounds, on a busy machine, the child may be killed before it opens the store
+    if (round % 5 == 4) {  // in other rounds, the child may be killed before it opens the store
       int first = 0;
       ASSERT_EQ(read(pipe_ends[0], &first, sizeof first), static_cast<ssize_t>(sizeof first));
       confirmed.push_back(fmt::format("round{}/{}", round, first));
@@ -408,7 +408,7 @@ TEST_F(StoreTest, DamagedPageHidesOnlyItsRecords) {
   }
   const std::string sound = bytes_of(path_);
   constexpr size_t kPage = 16384;
-  constexpr char kLeaf = 13;  // type of a table that fits in one page
+  constexpr char kLeaf = 13;  // SQLite's page type for a table that fits in one page
   ASSERT_EQ(sound.at(100), kLeaf) << "the first page holds the whole schema";
   uint64_t state = 5;
   for (int round = 0; round < 60; ++round) {

@@ -74,7 +74,7 @@ TEST(Comparison, PartsAddUpToTheDifference) {
   EXPECT_EQ(cell(parts, parts.rows.size() - 1, "part"), "step");
 }
 
-// An op occurs in several parts of the model, and in each its difference is smaller than that of another part.
+// In each of three parts of the model, rms_norm slows down by less than softmax does in its only part.
 TEST(Comparison, AddsUpAnOpOverAllParts) {
   std::vector<ComparedRound> rounds;
   for (int i = 0; i < 9; ++i) {

@@ -228,7 +228,7 @@ TEST(Filter, ModelNameMatchesItsCustomSizes) {
   EXPECT_EQ(found("model = 'small, 2 layers, d_model 512'"), 1U);
   EXPECT_EQ(found("model != small"), 0U);
   EXPECT_EQ(found("model in (small) and not model ~ layers"), 1U);
-  EXPECT_EQ(found("config.model = small"), 1U);  // the key of the record
+  EXPECT_EQ(found("config.model = small"), 1U);  // by its key in the record
   records[0].name = "step/model:custom/ctx:256";
   EXPECT_EQ(value_of(records[0], "model"), "custom");
   records[0].name = "by hand";

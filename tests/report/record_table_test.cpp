@@ -259,7 +259,7 @@ TEST(AttentionTable, PointsThatDifferInMoreThanSizeHaveARowEach) {
   EXPECT_THAT(table(records, {}, "attention"), HasSubstr("context"));
 }
 
-// A row of this program, and a row with the same steps run by another program.
+// A record of this program, and a record of the same steps run by another program.
 std::vector<Record> two_records() {
   std::vector<Record> records = stored_records();
   records.resize(1);
@@ -281,7 +281,7 @@ TEST(OtherSystem, IsNamedInEveryTable) {
     EXPECT_THAT(markdown(records, columns), HasSubstr("jax")) << columns;
     EXPECT_THAT(table(std::span(records).first(1), {}, columns), Not(HasSubstr("jax"))) << columns;
   }
-  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("system jax"));  // rows with equal settings have names
+  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("system jax"));  // equal settings: the row needs its name
   EXPECT_THAT(table(std::span(records).last(1), {.verbose = true}), HasSubstr("jax 0.10.2"));
 }
 

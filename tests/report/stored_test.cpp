@@ -66,7 +66,7 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
-// A filter excludes records by the columns of the listing before it reads more of any.
+// A filter first excludes records by the columns of the listing, and reads more only of the remaining ones.
 TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;

@@ -46,7 +46,7 @@ inline std::vector<Record> records_with(const Json& number) {
   return records;
 }
 
-// A trace that took no time and whose rates are all `number`. Times that are not finite are rejected when a trace is
+// Sets all times of `trace` to 0 and all rates to `number`. Times that are not finite are rejected when a trace is
 // read.
 inline StepTrace trace_with(StepTrace trace, double number) {
   for (TracedStep& step : trace.steps) {
@@ -58,7 +58,7 @@ inline StepTrace trace_with(StepTrace trace, double number) {
   return trace;
 }
 
-// The text around the first nan, infinity or impossible size; empty if there is none.
+// The text around the first nan, infinity or impossible size (PiB or EiB); empty if there is none.
 inline std::string impossible_word(std::string_view text) {
   for (size_t begin = 0; begin < text.size();) {
     size_t end = begin;

@@ -48,7 +48,7 @@ class Launch {
   std::vector<GuardedTensor> inputs_;
   std::vector<GuardedTensor> outputs_;
   std::vector<TensorView> out_;
-  std::vector<bool> overwritten_;  // for each input, whether an output overwrites it
+  std::vector<bool> overwritten_;  // for each input, true if an output overwrites it
   const OpCard& op_;
 };
 

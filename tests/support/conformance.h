@@ -23,7 +23,7 @@ constexpr double kFloat32Limit = 1e-5;
 constexpr double kBFloat16Limit = 8e-3;
 constexpr double kFloat16Limit = 1e-3;  // also for TF32, which has as many mantissa bits
 
-// The result of plain float32 loops (support/products.h).
+// Computes a product with plain float32 loops (support/products.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
 
 // One row of a case table. Every kernel of every instruction set of this machine, and every CUDA kernel, which runs on
@@ -35,7 +35,7 @@ using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span
 //   - give the same bits with 1, 2 and 3 threads (a CUDA kernel: for any order of the threads of a block), and when it
 //     runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,
-//   - satisfy all this also if an output overwrites an input, if the card permits it.
+//   - satisfy all this also if an output overwrites an input, where the op card permits it.
 struct ConformanceCase {
   const OpCard* op = nullptr;
   Attributes attributes{};
@@ -54,7 +54,7 @@ struct ConformanceCase {
   // Additional error, in units in the last place of 1.0F (ignored if `slack` is 0), for results that are differences of
   // numbers near 1.
   double absolute = 0;
-  PlainLoops plain = nullptr;  // for the first output of a product
+  PlainLoops plain = nullptr;  // computes the first output of a product; null for other ops
 };
 
 // A row of a case table with one type and one arrangement.

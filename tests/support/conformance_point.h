@@ -13,7 +13,7 @@ bool is_of_blas(const Kernel& kernel);
 constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
 
 std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors);
-// The value rounded to the type.
+// Rounds the value to the type.
 double rounded(double value, DType dtype);
 
 // The operands of one point, and the results of the reference.
@@ -23,7 +23,7 @@ class Point {
 
   Signature signature;
   std::vector<GuardedTensor> inputs;
-  std::vector<std::vector<double>> truth;  // per output, by row-major index
+  std::vector<std::vector<double>> truth;  // truth[output][row-major index]
   // Absolute tolerance per output, before rounding to the output's type.
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
@@ -34,7 +34,7 @@ class Point {
 
  private:
   std::vector<std::vector<double>> reference(std::vector<GuardedTensor>& from);
-  // Changes all elements of one input after the other up or down by the fraction `unit`, and adds `slack` times the
+  // Changes the elements of each input in turn, randomly up or down by the fraction `unit`, and adds `slack` times the
   // resulting change of the outputs to `tolerance`.
   void add_sensitivity(double unit, double slack, std::vector<std::vector<double>>& tolerance);
   void add_sensitivity_to(size_t input, double unit, double slack, int draws,

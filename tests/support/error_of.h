@@ -7,7 +7,7 @@
 
 namespace laptime::test {
 
-// Empty if the call throws none.
+// The message of the Error that `call` throws; empty if it throws none.
 template <class Call>
 std::string error_of(const Call& call) {
   try {

@@ -38,8 +38,8 @@ const KernelDevice kOnCpu{.queue = [](int way) -> Queue& { return team_of(way + 
                                 return kNames[way];
                               }};
 
-// On the host, the threads of a block take turns in three different orders. One of the three ways tracks all accesses,
-// which is slow.
+// CUDA kernels on the host. Threads of a block take turns in a different order in each way. Only the last way tracks
+// all accesses, because that is slow.
 const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
                                static HostQueue queues[kWays]{HostQueue({.turns = Turns::kForward, .checked = false}),
                                                               HostQueue({.turns = Turns::kBackward, .checked = false}),
@@ -55,7 +55,7 @@ const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
                              .first_again = 1,
                              .is_slow = true};
 
-// The libraries of tests/fake_cuda, which run a kernel in only one way.
+// The libraries of tests/fake_cuda. They have only one way to run a kernel, so all ways are equal.
 const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                                 static LibraryQueue queues[kWays];
                                 return queues[way];
@@ -64,7 +64,7 @@ const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                               .first_again = 1,
                               .is_slow = true};
 
-// True if a function comes from a library of tests/fake_cuda, which is on the run path of tests.
+// True if a function comes from a library of tests/fake_cuda, which tests find on their run path.
 bool is_stand_in(const void* function) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && std::string_view(info.dli_fname).find("/fake_cuda/") != std::string_view::npos;

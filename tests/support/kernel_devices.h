@@ -15,9 +15,9 @@ constexpr int kWays = 3;
 struct KernelDevice {
   Queue& (*queue)(int way) = nullptr;
   const char* (*name_of)(int way) = nullptr;
-  int first_again = 0;           // first way whose result is compared with that of way 0; 0 also repeats way 0 itself
+  int first_again = 0;           // first way compared with way 0; if 0, way 0 itself runs twice
   bool is_slow = false;          // if true, kernels run with few elements only
-  Backend& (*card)() = nullptr;  // a device with its own memory, which replaces the queues
+  Backend& (*card)() = nullptr;  // set for a device with its own memory, instead of `queue`
 };
 
 // Runs kernels on 1, 2 and 3 threads.

@@ -20,7 +20,7 @@ class LocalGroup : public Group {
   struct Meeting {
     explicit Meeting(int size) : barrier(size), outgoing(static_cast<size_t>(size)) {}
     std::barrier<> barrier;
-    std::vector<std::span<const Message>> outgoing;  // by rank
+    std::vector<std::span<const Message>> outgoing;  // of the current exchange, by sender
   };
 
   LocalGroup(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
@@ -33,7 +33,7 @@ class LocalGroup : public Group {
     meeting_.outgoing[static_cast<size_t>(rank_)] = outgoing;
     for (const Message& message : outgoing) sent_bytes_ += message.bytes;
     meeting_.barrier.arrive_and_wait();
-    std::vector<size_t> next(meeting_.outgoing.size());  // index of the next message of each peer
+    std::vector<size_t> next(meeting_.outgoing.size());  // index of the next unread message of each peer
     for (const Message& message : incoming) {
       const auto peer = static_cast<size_t>(message.peer);
       const std::span<const Message> sent = meeting_.outgoing[peer];

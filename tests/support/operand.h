@@ -16,7 +16,7 @@ enum class Values : uint8_t {
   kPositive,  // from 0.25 to 3
   kUnit,      // strictly between 0 and 1
   kExtreme,   // like kSigned, but half are zeros, infinities, NaN, denormals, the largest floats, +-80 ...
-  kRare,      // like kSigned, but one in 32 is such a value, except for the largest floats
+  kRare,      // like kExtreme, but only one in 32 is such a value, and none is a largest float
   kIndices,   // whole numbers in [0, bound)
   kConstant,  // every element is `bound`
 };
@@ -24,7 +24,7 @@ enum class Values : uint8_t {
 struct Operand {
   Shape shape;
   Values values = Values::kSigned;
-  std::optional<DType> dtype{};  // if absent, the type of the case
+  std::optional<DType> dtype{};  // if absent, the type of the case or point
   double bound = 0;
 };
 
@@ -50,7 +50,7 @@ inline const std::vector<Arrangement> kGaps{Arrangement::kTransposed, Arrangemen
 // `operand` is the index of the operand. It selects the axis of kBroadcast and the arrangement of kMixed.
 Layout arranged(const Shape& shape, Arrangement arrangement, int operand);
 
-// A tensor whose storage is exactly as large as its layout needs, between guard zones. Gaps between elements hold NaN,
+// A tensor between guard zones, with storage exactly as large as the layout needs. Gaps between elements hold NaN,
 // or -1 for integers.
 class GuardedTensor {
  public:
@@ -67,7 +67,7 @@ class GuardedTensor {
  private:
   TensorType type_;
   std::vector<std::byte> memory_;
-  size_t begin_ = 0;  // aligned to 64
+  size_t begin_ = 0;  // offset of the elements, aligned to 64 bytes
   size_t size_ = 0;
 };
 

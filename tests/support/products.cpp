@@ -16,8 +16,8 @@ namespace {
 struct Product {
   ProductAttributes attributes;
   int64_t batches = 1, m = 0, n = 0, k = 0;
-  const TensorView* bias = nullptr;    // [n]
-  const TensorView* addend = nullptr;  // has the shape of the result
+  const TensorView* bias = nullptr;    // [n]; null if there is none
+  const TensorView* addend = nullptr;  // [batches, m, n] like the result; null if there is none
 };
 
 template <class A, class B>

@@ -1,4 +1,4 @@
-// Training: a minimal training run on the CPU, for tests of models, passes and the executor.
+// Training: a minimal training run on the CPU. Also configurations, pass options and kernels for such runs.
 #pragma once
 
 #include <cstring>
@@ -105,8 +105,8 @@ struct TrainingOptions {
   std::vector<Kernel> kernels = {};            // in order of preference; if empty, the kernels of this machine
 };
 
-// Weights, tokens and targets come from the streams; set_batch() replaces tokens and targets. Logits and gradients are
-// kept.
+// Weights, tokens and targets come from the streams of config.seed; set_batch() replaces tokens and targets. Logits and
+// gradients are outputs.
 class Training {
  public:
   explicit Training(const RunConfig& config, const TrainingOptions& options = {})

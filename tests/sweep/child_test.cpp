@@ -342,7 +342,7 @@ TEST(Child, FirstSignalLetsTheStepEnd) {
 TEST(Child, SignalBeforeTheStartInterruptsTheChild) {
   StopSignals signals;
   ASSERT_EQ(raise(SIGTERM), 0);
-  ASSERT_EQ(signals.count(), 1);  // as if the sweep had already looked for signals
+  ASSERT_EQ(signals.count(), 1);  // the signal is counted before the child starts
   const Record record = run_in_child(described(), step_until_asked, {kLong}, signals, {}).record;
   EXPECT_EQ(record.status, Status::kInterrupted);
   EXPECT_THAT(record.reason, StartsWith("stopped by a signal"));
@@ -388,7 +388,7 @@ TEST(Child, EndOfTheInputKillsTheChild) {
   const Record record = run_in_child(
                             described(),
                             [&](const PointHooks& hooks) {
-                              asker.close_writing();  // the copy in this process
+                              asker.close_writing();  // closes the copy in the child
                               hooks.progress({"steps", 1, 0, 0.2});
                               std::this_thread::sleep_for(1h);
                               return finished();
@@ -459,7 +459,7 @@ TEST(Child, DiesWithItsParent) {
   }
   close(ends[1]);
   char byte = 0;
-  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // returns when every process has closed the other end
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // 0 only after every process has closed the other end
   close(ends[0]);
 }
 

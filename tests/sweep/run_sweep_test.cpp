@@ -35,7 +35,7 @@ class Bench : public testing::Test {
   fs::path store_ = folder_ / "records.sqlite";
 };
 
-// Points on a roofline device, or on that in `more`, one for each value of `contexts`.
+// One point for each value of `contexts`, on a roofline device unless `more` names another device.
 std::vector<ResolvedPoint> points_of(const std::vector<std::string>& contexts,
                                      const std::vector<std::pair<std::string, std::string>>& more = {}) {
   Sweep sweep;

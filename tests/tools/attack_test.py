@@ -14,7 +14,7 @@ from attacks.outcome import Outcome, records_of, table  # noqa: E402
 
 
 class StoredRecords:
-    """Replaces the setting of an attack. Its store contains the given records."""
+    """Stands in for the setting of an attack, with a store that contains the given records."""
 
     folder = Path("/nowhere")
 

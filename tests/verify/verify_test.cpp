@@ -442,9 +442,9 @@ TEST(VerifyText, FileWithoutComparisonsFails) { EXPECT_FALSE(VerifiedFile{}.pass
 
 TEST(Verify, CountsConstantsComputedInsideAStep) {
   Builder build;
-  rope_table(build, {8, 4, 10'000, DType::kFloat32});  // a buffer of the module
+  rope_table(build, {8, 4, 10'000, DType::kFloat32});  // a buffer of the module, so not computed in a step
   EXPECT_EQ(constant_bytes_of_step(build.graph()), 0);
-  arange(build, 8);  // positions, int64
+  arange(build, 8);  // int64 positions, which PyTorch computes in each step
   EXPECT_EQ(constant_bytes_of_step(build.graph()), 8 * 8);
 }
 

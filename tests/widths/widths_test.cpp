@@ -52,7 +52,7 @@ struct Case {
   std::string name;
   RunConfig config;
   bool compile = false;
-  bool groups_rows = false;  // head and loss run by groups of rows
+  bool groups_rows = false;  // true if head and loss run in row groups
 };
 void PrintTo(const Case& value, std::ostream* stream) { *stream << value.name; }
 
@@ -67,8 +67,7 @@ std::vector<Case> cases() {
     for (const Edition edition : kEditions)
       add("edition_" + std::string(name_of(edition)) + suffix, tiny_config(edition, dtype));
     add("odd" + suffix, odd_config(dtype));
-    RunConfig long_context =
-        tiny_config(Edition::k2025, dtype);  // attention then has several blocks of rows and of keys
+    RunConfig long_context = tiny_config(Edition::k2025, dtype);  // attention has several blocks of rows and of keys
     long_context.model.context_length = 300;
     long_context.model.batch_size = 1;
     long_context.model.num_layers = 1;

@@ -104,7 +104,7 @@ struct Factors {
     for (int64_t x = 0; x < k; ++x) sum += static_cast<double>(a_at(i, x)) * b_at(x, j);
     return sum;
   }
-  // |A||B|
+  // Element (i, j) of |A||B|.
   double magnitude(int64_t i, int64_t j) const {
     double sum = 0;
     for (int64_t x = 0; x < k; ++x) sum += std::abs(static_cast<double>(a_at(i, x)) * b_at(x, j));
@@ -115,7 +115,8 @@ struct Factors {
   std::vector<float> product() const { return split_product(a, b, m, n, k, cpu::kTermPairs<3, 3>); }
 };
 
-// The exponents of A and B are uniform in [exponent, exponent + spread].
+// The exponents of A are uniform in [a_exponent, a_exponent + spread], and those of B in [b_exponent, b_exponent +
+// spread].
 Factors random_factors(int64_t k, int a_exponent, int b_exponent, int spread) {
   Factors factors{.k = k, .a = {}, .b = {}};
   const auto draw = [&](uint64_t seed, int exponent) {
@@ -141,7 +142,7 @@ double largest_error(const Factors& factors) {
 }
 
 // Bound on |error| / |A||B|: the omitted terms, plus a rounding error of 2^-24 for each addition. There are 32
-// additions within a tile product, and one for each of the six tile products of a step.
+// additions within a tile product, and one for each of the six tile products per 32 elements of K.
 double bound(int64_t k) {
   const double steps = std::ceil(static_cast<double>(k) / 32);
   return 0x1p-24 * (1 + 0x1p-8 + 32 + 6 * steps);
@@ -155,7 +156,7 @@ TEST(SplitProduct, ErrorStaysWithinTheBound) {
   }
 }
 
-// A single product shows the error of the omitted terms, without that of long sums.
+// With k = 1, the error comes from the omitted terms alone, not from a long sum.
 TEST(SplitProduct, ScalarProductErrorIsBelowThreeRoundings) {
   double largest = 0;
   for (uint64_t i = 0; i < 20'000; ++i) {
@@ -184,8 +185,7 @@ TEST(SplitProduct, HandlesCancellation) {
 }
 
 // Numbers of at least 2^-103, for example 1e-30, are exact sums of their terms. For smaller numbers, terms below 2^-126
-// count as zero. The error of a product is then at most 3 x 2^-126 times one more than the other factor, however small
-// the product is.
+// count as zero. The absolute error of a product is then at most 3 x 2^-126 (1 + |b|), where b is the other factor.
 TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int tiny = static_cast<int>(std::floor(std::log2(1e-30)));
   EXPECT_LE(largest_error(random_factors(64, tiny, 0, 0)), bound(64));
@@ -196,7 +196,7 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const std::vector<float> c = factors.product();
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t j = 0; j < factors.n; ++j) {
-      double partners = 0;  // sum of the factors that multiply numbers below the range
+      double partners = 0;  // sum over x of |b(x, j)|, each of which multiplies a small number
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
       // A factor loses at most two terms, and sums of products below 2^-126 are lost: at most 3 x 2^-126 in total.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
@@ -216,7 +216,7 @@ TEST(SplitProduct, HandlesTheLargestFiniteNumbers) {
   EXPECT_LE(largest_error(random_factors(50, 120, -60, 0)), bound(50));
 }
 
-// An infinite factor gives NaN where multiply-adds give infinity. It never gives a finite number.
+// An infinite factor gives NaN, where float32 multiply-adds would give infinity, and never a finite number.
 TEST(SplitProduct, InfinityAndNanGiveNan) {
   for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
     for (const float factor : {1.0F, -3.0F, 0.1F}) {

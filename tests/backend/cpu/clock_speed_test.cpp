@@ -9,7 +9,7 @@ namespace laptime {
 namespace {
 
 TEST(ClockSpeed, UsesTheFastestRound) {
-  // Rounds appear to take 1 ms, except the third, which takes 0.5 ms for 262,144 additions.
+  // Each round of 262,144 additions appears to take 1 ms, except the third, which takes 0.5 ms.
   int reading = 0;
   double time = 0;
   const auto now = [&] {

@@ -57,16 +57,16 @@ TEST(GemmCut, BlockCountFollowsProductSize) {
 TEST(BlasLayout, FindsTranspositionAndLeadingDimension) {
   const auto layout = [](int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns) {
     const std::optional<BlasLayout> blas = blas_layout({0, row_stride, column_stride}, rows, columns);
-    return blas ? (blas->transposed ? -blas->leading : blas->leading) : 0;  // negative: transposed; 0: none
+    return blas ? (blas->transposed ? -blas->leading : blas->leading) : 0;  // negative if transposed, 0 if none
   };
   EXPECT_EQ(layout(5, 1, 3, 5), 5);
   EXPECT_EQ(layout(9, 1, 3, 5), 9);  // columns of a wider matrix
   EXPECT_EQ(layout(1, 3, 3, 5), -3);
   EXPECT_EQ(layout(1, 7, 3, 5), -7);
-  EXPECT_EQ(layout(0, 1, 3, 5), 0);    // one row, broadcast
+  EXPECT_EQ(layout(0, 1, 3, 5), 0);    // one row, broadcast to three
   EXPECT_EQ(layout(10, 2, 3, 5), 0);   // every other column
   EXPECT_EQ(layout(4, 1, 3, 5), 0);    // rows overlap
-  EXPECT_EQ(layout(0, 1, 1, 5), 5);    // the stride is irrelevant for a single row
+  EXPECT_EQ(layout(0, 1, 1, 5), 5);    // a single row needs no row stride
   EXPECT_EQ(layout(77, 4, 1, 5), -4);  // a single row with gaps equals a transposed column
   EXPECT_EQ(layout(3, 99, 4, 1), 3);
   EXPECT_EQ(layout(1, 99, 4, 1), 1);

@@ -14,7 +14,7 @@ TEST(LaunchLoop, SpeedUpIsLimitedByWholeRounds) {
   const std::vector<LaunchLoop> loops{{80, {}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 1), 1);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 8), 8);
-  EXPECT_DOUBLE_EQ(speed_up_bound(loops, 64), 40);  // two rounds
+  EXPECT_DOUBLE_EQ(speed_up_bound(loops, 64), 40);  // 64 threads run 80 units in two rounds
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 128), 80);
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 1.0 / 80);
 }

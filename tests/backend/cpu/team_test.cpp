@@ -1,4 +1,4 @@
-// Team: every index runs exactly once, for any number of threads and cores and under any other load.
+// Team: every index runs exactly once, for any number of threads and cores, even while other threads are busy.
 #include "backend/cpu/team.h"
 
 #include <gtest/gtest.h>

@@ -67,7 +67,7 @@ TEST_F(Products, AlgorithmBeyondTheProposalsIsAnError) {
 // If cuBLASLt proposes no algorithm at all, the error must not blame the index.
 TEST_F(Products, ProductWithoutAnyProposalIsRejected) {
   BlasProduct product = proposal(5, false);
-  product.b.dtype = DType::kFloat16;  // factors of two types
+  product.b.dtype = DType::kFloat16;  // the fake library rejects factors of different types
   try {
     products_->prepare(product);
     FAIL();

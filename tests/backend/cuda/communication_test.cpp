@@ -19,7 +19,7 @@ using cuda::CudaBackend;
 using testing::Each;
 using testing::HasSubstr;
 
-// x in the memory of a card: doubled by a kernel, and summed over the ranks.
+// A vector in the memory of a card, which a kernel doubles and a collective sums over the ranks.
 class Summed {
  public:
   Summed(CudaBackend& backend, const LocalGroup& group)
@@ -66,7 +66,7 @@ TEST(CudaCommunication, IsOrderedWithKernels) {
     if (eager) setenv("LAPTIME_FAKE_CUDA_EAGER", "1", 1);
     run_cuda_ranks(2, 2, {}, [](CudaBackend& backend, LocalGroup& group) {
       Summed x(backend, group);
-      x.enqueue_double();  // 2
+      x.enqueue_double();  // each element is now 2
       x.enqueue_sum();     // 4
       x.enqueue_sum();     // 8
       backend.wait_for_communication(2);

@@ -1,4 +1,4 @@
-// The CUDA backend on the fake card of tests/fake_cuda: memory, transfers, launches, marks and failures.
+// The CUDA backend on the fake card of tests/fake_cuda: memory, launches, marks, limits, sensors and failures.
 #include "backend/cuda/cuda_backend.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST_F(Cuda, AllocationBeyondDeviceMemoryThrows) {
   }
 }
 
-// Elements in the memory of a card, 2 at first. Each launch squares them in place.
+// Elements in the memory of a card, initially 2. Each launch squares them in place.
 class Squares {
  public:
   explicit Squares(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kCount)) {
@@ -151,7 +151,7 @@ TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
   squares.enqueue();
-  squares.values();  // before activity records are enabled
+  squares.values();  // waits for this launch before activity records are enabled
   const Activities activities = backend->watch([&] {
     squares.enqueue();
     backend->pause(Seconds{0.05});
@@ -206,7 +206,7 @@ TEST_F(Cuda, MeasuresItsLimits) {
   for (const DType factors : {DType::kFloat32, DType::kBFloat16}) {
     for (const DeviceLimit& limit : backend->limits(factors)) values[limit.name] = limit.measure().value;
   }
-  EXPECT_THAT(values, testing::SizeIs(3));  // the bandwidth is the same for both
+  EXPECT_THAT(values, testing::SizeIs(3));  // both types have the same bandwidth limit
   for (const auto& [name, value] : values) EXPECT_GT(value, 0) << name;
   EXPECT_TRUE(values.contains("bfloat16_product_flops_per_second/cublaslt"));
   CudaBackend tf32(found_.driver, cuda::find_libraries(), cuda::nth_card(*found_.driver, 0), kernels_, kImage,

@@ -1,4 +1,4 @@
-// Loads and rejects cuDNN with the library of tests/fake_cuda, and makes plans with the real library without a card.
+// Tests attention by cuDNN with the library of tests/fake_cuda, and makes plans with the real library without a card.
 #include "backend/cuda/dnn_attention.h"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST(DnnAttention, ErrorNamesFailedCall) {
   EXPECT_THAT(attentions.run(attention, {}), HasSubstr("cudnnBackendExecute failed: CUDNN_STATUS_BAD_PARAM"));
 }
 
-// Device properties for cuDNN in place of a handle, because there is no card.
+// JSON properties of a device, which cuDNN accepts instead of a handle if there is no card.
 std::string device_text(int compute_capability, int processors, int shared_bytes) {
   return fmt::format(
       R"({{"deviceVer":{},"multiProcessorCount":{},"maxSharedMemoryPerBlockOptin":{},"driverVer":13000,)"
@@ -118,7 +118,7 @@ TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
     DnnAttention backward = attention_of(4, 12, 12, 256, 64);
     backward.backward = true;
     expect_plan(backward);
-    // Backward for one query head of each group: 12 query heads share 4 key heads.
+    // Backward for one query head of each group, where 12 query heads share 4 key heads.
     DnnAttention of_member = attention_of(4, 4, 4, 256, 64);
     of_member.backward = true;
     for (DnnAttention::Strides* const strides :

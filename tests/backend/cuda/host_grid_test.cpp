@@ -39,8 +39,8 @@ struct Numbers {
   int* out = nullptr;
 };
 
-// out[block] = sum of the block's part of `in`. If `without` is 1, the first barrier is omitted; if it is 2, all others
-// are.
+// out[block] = sum of the block's part of `in`. If `without` is 1, the first barrier is omitted; if it is 2, all later
+// ones are.
 template <int without>
 struct BlockSum {
   using Args = Numbers;
@@ -134,7 +134,7 @@ TEST_F(HostGrid, FindsAMisalignedAddress) {
   expect_error<Misaligned>(1, 32, args, "accesses an address that is no multiple of 8 at host_grid_test.cpp");
 }
 
-// Only threads with an index below in[40], which is 40, wait at the barrier; the others exit.
+// Threads 0 to 39 wait at the barrier, because in[40] is 40; the others exit.
 struct Leaving {
   using Args = Numbers;
   using Shared = NothingShared;
@@ -199,7 +199,7 @@ TEST_F(HostGrid, FindsLanesMissingFromAShuffle) {
   expect_error<HalfAWarp>(1, 64, args, "thread 16 of block 0 is not at the exchange of its warp");
 }
 
-// Thread 3 writes element in[7], which is 7, of an array of 7 elements.
+// Thread 3 writes element 7, the value of in[7], of an array of 7 elements.
 struct Beyond {
   using Args = Numbers;
   struct Shared {
@@ -233,7 +233,7 @@ TEST_F(HostGrid, FindsReadsOfUninitializedSharedMemory) {
   expect_error<Unwritten>(1, 32, args, "thread 9 of block 0 reads shared memory that no thread has written");
 }
 
-// A later interval may write the elements that an earlier one read.
+// After a barrier, a thread may write an element that others read before it.
 struct Reused {
   using Args = Numbers;
   struct Shared {

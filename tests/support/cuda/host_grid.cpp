@@ -57,9 +57,9 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber() { munmap(stack_, kStackBytes); }
 
-  // Runs until the fiber calls leave(). The scheduler calls it.
+  // Called by the scheduler: runs the fiber until it calls leave().
   void resume();
-  // Returns to the scheduler until the next resume(). The fiber calls it.
+  // Called by the fiber: returns to the scheduler until the next resume().
   void leave();
 
  private:
@@ -100,8 +100,8 @@ void Fiber::finish_switch(void* saved) { __sanitizer_finish_switch_fiber(saved, 
 
 #else
 
-// A context starts a fiber. After that, jumps are faster, because they do not save the signal mask, which takes a
-// system call.
+// setcontext() starts a fiber. Later switches use jumps, which are faster: they make no system call to save the signal
+// mask.
 void Fiber::resume() {
   if (_setjmp(scheduler_) != 0) return;
   if (has_begun_) _longjmp(fiber_, 1);
@@ -114,7 +114,7 @@ void Fiber::leave() {
 
 #endif
 
-// Blocks of one launch, run one after the other.
+// Runs the blocks of one launch, one after the other.
 class Block {
  public:
   Block(const HostKernel& kernel, int64_t blocks, int threads, const void* args, const HostGridOptions& options)
@@ -201,7 +201,7 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   std::vector<int> order_;
-  size_t started_ = 0;  // the number of threads of order_ that have started
+  size_t started_ = 0;  // number of threads in order_ that have started
   int64_t index_ = 0;
   int64_t interval_ = 0;
   std::exception_ptr error_;
@@ -294,7 +294,8 @@ void Block::run_waiting() {
   }
 }
 
-// Completes the exchange of each warp that waits at one. Returns false if no warp waits.
+// Completes the exchange of each warp that waits at an exchange. Returns false if no warp waits; throws if only some
+// threads of a warp do.
 bool Block::resolve_exchanges() {
   bool any = false;
   for (size_t begin = 0; begin < lanes_.size(); begin += kWarp) {
@@ -319,7 +320,8 @@ bool Block::resolve_exchanges() {
   return any;
 }
 
-// Every thread now waits at a barrier or has ended.
+// Call it when every thread waits at a barrier or has ended. Releases the threads; throws unless all of them wait at
+// the same barrier.
 void Block::resolve_barrier() {
   const auto waiting = std::ranges::find_if(lanes_, [](const auto& lane) { return lane->state == State::kBarrier; });
   const Place place = (*waiting)->place;
