@@ -118,7 +118,7 @@ def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, p
     """Measures two points in turn, or compares two files of records: `laptime.compare(mode=["eager", "compile"])`.
 
     The table `phases` has the ratio of each phase with its interval and a verdict. With `fail_above`, a slower result
-    gives a `LaptimeWarning`, and one that cannot be judged raises an `Error` whose `records` are the reports.
+    gives a `LaptimeWarning`, and so does one that cannot be judged.
     """
     return _lines_of("compare", (a, b), options, progress, _reports)
 

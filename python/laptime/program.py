@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 _OK = 0
-_FAILED = 1  # some points failed, and their records state why; or a comparison exceeded --fail-above
+# Exit codes with complete records: some points failed, and their records state why; a comparison exceeded --fail-above,
+# or could not be judged.
+_FAILED = 1
+_UNDECIDED = 3
 
 
 class Error(Exception):
@@ -34,7 +37,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 class LaptimeWarning(UserWarning):
-    """A run finished, but some of its points failed, or B of a comparison is slower by more than `fail_above`."""
+    """A run finished, but some of its points failed, or B of a comparison is slower by more than `fail_above` or cannot be
+    judged."""
 
 
 class Watcher(Protocol):
@@ -168,7 +172,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
     """Runs a command and reads the lines that it prints.
 
     Raises:
-        Error: bad input, a failure without a record, or a comparison that cannot be judged.
+        Error: bad input, or a failure without a record.
         Interrupted: Ctrl-C.
     """
     code, interrupted, output, errors = _run(words, watcher)
@@ -178,7 +182,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
         raise Interrupted(message_of(errors) or "laptime: interrupted", records)
     if code == _OK:
         return records
-    if code == _FAILED and lines:
+    if code in (_FAILED, _UNDECIDED) and lines:
         warnings.warn(message_of(errors) or "laptime: not every point has succeeded; see status and reason", LaptimeWarning,
                       stacklevel=4)
         return records

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "cluster/rank_share.h"
@@ -246,7 +247,6 @@ double network_of(std::string_view words) {
 // first.
 void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedRun& described) {
   constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
-  constexpr double kUsableShare = 0.95;
   const ParallelLayout stated = described.step.layout;
   const Checkpointing stated_checkpointing = described.step.checkpointing;
   for (const Checkpointing checkpointing : {stated_checkpointing, Checkpointing::kFull}) {
@@ -262,7 +262,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
           continue;
         if (layout.shard == Shard::kNone && layout.data() > 1) layout.shard = Shard::kOptimizer;
         describe_batch(run, described);
-        if (bytes_of(described).total() <= kUsableShare * static_cast<double>(machine.memory)) return;
+        if (bytes_of(described).total() <= kUsableFraction * static_cast<double>(machine.memory)) return;
       }
     }
   }

@@ -5,14 +5,13 @@
 #include <array>
 #include <utility>
 
+#include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "model/parameters.h"
 
 namespace laptime {
 namespace {
-
-constexpr double kUsableShare = 0.95;  // fraction of a device's memory; prepare/memory_check uses the same
 
 // Throws Error unless `parts` divides `whole`.
 void require_division(int64_t whole, int64_t parts, std::string_view what, std::string_view by) {
@@ -90,7 +89,7 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
   plan.run.step.micro_batches = choice.micro_batches;
   try {
     plan.run = describe(config, program, choice);
-    plan.available = kUsableShare * static_cast<double>(machine_of(plan.run).memory);
+    plan.available = kUsableFraction * static_cast<double>(machine_of(plan.run).memory);
     plan.bytes = bytes_of(plan.run);
     plan.time = time_of(plan.run, plans);
     if (const PublishedRuns& errors = known_errors(plan.run); errors.figures > 0) {

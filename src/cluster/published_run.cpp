@@ -88,7 +88,7 @@ std::optional<double> number_in(std::string_view text) {
 }
 
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name) {
-  if (is_table_of_figures(csv)) return runs_of_figures(parse_published(csv));
+  if (is_table_of_figures(csv)) return runs_of_figures(parse_published(csv, name));
   const std::vector<std::string> header = take_csv_line(csv);
   check_columns(header, name);
   std::vector<PublishedRun> runs;

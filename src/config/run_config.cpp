@@ -19,10 +19,7 @@ RunConfig& RunConfig::operator=(RunConfig&&) noexcept = default;
 RunConfig::~RunConfig() = default;
 
 std::string canonical_device_name(std::string_view where, std::string_view word) {
-  const std::vector<std::string_view> known{"auto", "cpu", "cuda", "roofline:NAME", "roofline:FILE.toml"};
-  for (const std::string_view name : known) {
-    if (word == name && word != known.back()) return std::string(word);
-  }
+  if (word == "auto" || word == "cpu" || word == "cuda") return std::string(word);
   constexpr size_t kMachineAt = kMachinePrefix.size();
   const bool roofline = word.starts_with(kMachinePrefix) && word.size() > kMachinePrefix.size();
   const std::string_view machine = roofline ? word.substr(kMachinePrefix.size()) : std::string_view();
@@ -30,10 +27,15 @@ std::string canonical_device_name(std::string_view where, std::string_view word)
   const bool is_name = machine.find_first_not_of(kLetters) == std::string_view::npos;
   if (!roofline || !(is_name || machine.ends_with(".toml"))) {
     const std::string machines = did_you_mean_machine(word.substr(word.starts_with(kMachinePrefix) ? kMachineAt : 0));
-    if (machines.empty()) reject_word(where, "device", word, known);
+    if (machines.empty())
+      reject_word(where, "device", word, {"auto", "cpu", "cuda", "roofline:NAME", "roofline:FILE.toml"});
     throw Error::format("{}: unknown device {}{} (see laptime list devices)", where, quote(word), machines);
   }
-  if (machine.ends_with(".toml")) find_machine(machine);  // rejects an invalid file before anything runs
+  try {
+    find_machine(machine);  // rejects an unknown name or an invalid file before anything runs
+  } catch (const Error& error) {
+    throw Error::format("{}: {}", where, error.what());
+  }
   return std::string(word);
 }
 

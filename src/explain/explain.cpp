@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/error.h"
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "explain/thread_bounds.h"
@@ -106,13 +107,14 @@ void count_work(const Graph& graph, Explanation& explanation) {
   sort_within_phases(explanation.ops);
 }
 
-// The kernels of one signature. The caller fills in nodes, signatures and example.
+// The kernels of one signature, for which `prepare` has found one. The caller fills in nodes, signatures and example.
 KernelDecision decide_kernel(const KernelTable& kernels, const Signature& signature, const KernelChoices& choices,
                              const ChooseKernel& choose) {
   KernelDecision use;
   use.op = signature.op->name;
   int64_t contenders = 0;  // kernels that a trial would time
   const Kernel* chosen = choose(signature);
+  LAPTIME_CHECK(chosen != nullptr, "the plan has a kernel for {}", signature.text());
   for (const Kernel& kernel : kernels.of(*signature.op)) {
     if (const std::string reason = refusal(kernel, kernels, signature, choices.rules); !reason.empty()) {
       use.refused.push_back({kernel.name, reason});
@@ -158,8 +160,8 @@ void decide_kernels(const Prepared& prepared, Explanation& explanation) {
   std::vector<ThreadBoundSum> sums;  // one for each of `uses`
   ThreadBoundSum step;
   for (const auto& [text, signature] : signatures) {
-    const std::vector<ThreadBound> bounds = thread_bounds(prepared, *choose(signature), signature);
     const KernelDecision use = decide_kernel(kernels, signature, prepared.choices, choose);
+    const std::vector<ThreadBound> bounds = thread_bounds(prepared, *choose(signature), signature);
     auto known =
         std::find_if(uses.begin(), uses.end(), [&](const KernelDecision& other) { return same_decision(use, other); });
     if (known == uses.end()) {

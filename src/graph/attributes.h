@@ -29,7 +29,7 @@ class Attributes {
 
   template <class T>
   const T& as() const {
-    LAPTIME_CHECK(type_ != nullptr && *type_->id == typeid(T), "attributes of another type: {}", text());
+    LAPTIME_CHECK(!empty() && *type_->id == typeid(T), "attributes of another type: {}", text());
     return *reinterpret_cast<const T*>(bytes_.data());
   }
 
@@ -37,13 +37,14 @@ class Attributes {
   std::string text() const { return type_ == nullptr ? "" : type_->print(bytes_.data()); }
   uint64_t hash() const { return type_ == nullptr ? 0 : type_->hash(bytes_.data()); }
   friend bool operator==(const Attributes& a, const Attributes& b) {
-    return a.type_ == b.type_ && a.text() == b.text();
+    if (a.empty() || b.empty()) return a.empty() == b.empty();
+    return *a.type_->id == *b.type_->id && a.text() == b.text();
   }
 
  private:
   static constexpr size_t kCapacity = 96;
 
-  // as() compares typeids, because code compiled for another instruction set has its own copy of kTypeOf
+  // Types are compared by typeid, because code compiled for another instruction set has its own copy of kTypeOf
   // (cmake/op_files.cmake).
   struct Type {
     const std::type_info* id;

@@ -28,8 +28,8 @@ enum class OpKind : uint8_t {
 };
 const char* name_of(OpKind kind);
 
-// Autocast policy for the op's floating-point inputs: unchanged (kKeep), cast to the 16-bit type (kLower), or cast to
-// float32 (kFloat32 and kPromote).
+// Autocast policy for the op's floating-point inputs: unchanged (kKeep), cast to the 16-bit type (kLower), to float32
+// (kFloat32), or to the widest type among them (kPromote).
 enum class Autocast : uint8_t { kKeep, kLower, kFloat32, kPromote };
 
 // Everything known about a node without running it. A kernel's `supports` and `workspace`, and the key of a kernel

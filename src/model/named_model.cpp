@@ -2,6 +2,7 @@
 #include "model/named_model.h"
 
 #include <filesystem>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -30,12 +31,20 @@ std::string other_weights(const fs::path& folder) {
   return "";
 }
 
+bool have_same_sizes(const ModelConfig& one, const ModelConfig& other) {
+  const auto sizes = [](const ModelConfig& model) {
+    return std::tuple(model.edition, model.d_model, model.d_ff, model.num_layers, model.num_heads, model.kv_heads(),
+                      model.d_head(), model.vocab_size, model.weight_tie);
+  };
+  return sizes(one) == sizes(other);
+}
+
 // The name of the folder, unless it is also the name of another model.
-std::string shown_name(const fs::path& folder) {
+std::string shown_name(const fs::path& folder, const ModelConfig& model) {
   std::string name = fs::weakly_canonical(folder).filename().string();
-  const bool is_taken = card_name(name) != ModelPreset{}.card || find_preset(name, Edition::k2025) != nullptr ||
-                        find_preset(name, Edition::kGpt2) != nullptr || name.empty();
-  return is_taken || is_model_path(name) ? std::string(kCustomModel) : name;
+  const KnownModel* const known = find_known_model(name);
+  if (known != nullptr && have_same_sizes(model, config_of(*known))) return std::string(known->name);
+  return name.empty() || is_model_path(name) || !known_name(name).empty() ? std::string(kCustomModel) : name;
 }
 
 NamedModel model_of_file(const fs::path& path) {
@@ -43,7 +52,7 @@ NamedModel model_of_file(const fs::path& path) {
   const fs::path file = is_folder ? path / "config.json" : path;
   const fs::path folder = is_folder ? path : fs::absolute(path).parent_path();
   NamedModel named{.model = read_model_config(file.string()), .weights = {}};
-  named.model.name = shown_name(folder);
+  named.model.name = shown_name(folder, named.model);
   if (!is_folder) return named;
   if (has_weights(folder)) {
     named.weights = path.string();

@@ -1,6 +1,7 @@
 // Inserts the casts to one lower type by replaying the graph.
 #include "passes/autocast.h"
 
+#include <algorithm>
 #include <map>
 
 #include "graph/builder.h"
@@ -22,8 +23,8 @@ class Autocaster {
         continue;
       }
       replay_.to.current = node.annotations;
-      const DType target = policy == Autocast::kLower ? lower_ : DType::kFloat32;
       std::vector<ValueId> inputs = replay_.mapped(node.inputs);
+      const DType target = target_of(policy, inputs);
       for (ValueId& input : inputs) input = cast_root(input, target);
       const std::vector<ValueId> outputs = replay_.to.emit(*node.op, node.attributes, inputs);
       for (size_t i = 0; i < outputs.size(); ++i) replay_.bind(node.outputs[i], outputs[i]);
@@ -32,6 +33,14 @@ class Autocaster {
   }
 
  private:
+  DType target_of(Autocast policy, const std::vector<ValueId>& inputs) const {
+    if (policy == Autocast::kFloat32) return DType::kFloat32;
+    if (policy == Autocast::kLower) return lower_;
+    const bool has_wide =
+        std::ranges::any_of(inputs, [&](ValueId input) { return replay_.to.dtype(input) == DType::kFloat32; });
+    return has_wide ? DType::kFloat32 : lower_;
+  }
+
   static bool is_view(const Node* node) { return node != nullptr && node->op->kind == OpKind::kView; }
   // True for the gather of a parameter that ranks divide; a view then gives it its shape.
   static bool gathers(const Node* node) { return node != nullptr && node->op->is_made_where_read; }

@@ -48,8 +48,8 @@ double LaunchTimes::memory(double bytes) const {
   return bytes * (1 - hot + hot / kCacheGain) / (machine_.bandwidth * machine_.reached_bandwidth);
 }
 
-bool LaunchTimes::is_float32() const { return product_peak_ == machine_.usable_float32(); }
-bool LaunchTimes::is_tf32() const { return product_peak_ == machine_.measured_tf32.value_or(machine_.tf32); }
+bool LaunchTimes::is_float32() const { return product_peak_ == machine_.float32; }
+bool LaunchTimes::is_tf32() const { return product_peak_ == machine_.tf32; }
 
 double LaunchTimes::reached_share() const {
   if (is_float32()) return machine_.reached_float32;

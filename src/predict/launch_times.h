@@ -79,8 +79,9 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 // - the host launches kernels while the device runs earlier ones, so a step takes about the longer of the two times.
 class LaunchTimes {
  public:
-  // `product_peak` is the FLOP/s of contractions: the measured figure of `machine` for their type, or else that of the
-  // data sheet. All other ops run at the float32 peak.
+  // `product_peak` is the FLOP/s of contractions in their type: the figure of the data sheet if the machine has reached
+  // rates, which are shares of it; otherwise the measured figure if there is one. All other ops run at the float32
+  // peak.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
               bool is_causal = true);
 
@@ -97,6 +98,7 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
+  // The type of contractions, for a machine with reached rates.
   bool is_float32() const;
   bool is_tf32() const;
   double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores

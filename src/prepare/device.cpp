@@ -270,8 +270,8 @@ Device find_roofline(const RunConfig& config, const std::string& name, Program p
   device.memory_bytes = described.memory;
   const ProductPeak products = product_peak(described, config.dtype);
   device.datasheet_flops = products.stated;
-  device.launch_times =
-      std::make_shared<const LaunchTimes>(described, products.usable, program, config.mode, config.model.causal);
+  const double peak = described.has_reached_rates() ? products.stated : products.usable;
+  device.launch_times = std::make_shared<const LaunchTimes>(described, peak, program, config.mode, config.model.causal);
   device.rates = {products.usable, described.usable_bandwidth()};
   device.kernels = kKernels;
   device.open = [described, times = *device.launch_times](int) {

@@ -29,17 +29,19 @@ std::pair<int64_t, int64_t> range_of(std::string_view column, const StepTrace& t
   return {0, std::ssize(trace.texts)};
 }
 
+void check_value(int64_t value, std::pair<int64_t, int64_t> range, const char* what, const char* name) {
+  if (value >= range.first && value < range.second) return;
+  throw Error::format("trace: {}.{} contains {}, which is not in [{}, {})", what, name, value, range.first,
+                      range.second);
+}
+
 template <class T>
 void check_column(const std::vector<T>& column, size_t count, std::pair<int64_t, int64_t> range, const char* what,
                   const char* name) {
   if (column.size() != count)
     throw Error::format("trace: {}.{} has {} entries; expected {}", what, name, column.size(), count);
   if constexpr (std::is_same_v<T, int64_t>) {
-    for (const int64_t value : column) {
-      if (value >= range.first && value < range.second) continue;
-      throw Error::format("trace: {}.{} contains {}, which is not in [{}, {})", what, name, value, range.first,
-                          range.second);
-    }
+    for (const int64_t value : column) check_value(value, range, what, name);
   }
 }
 
@@ -96,6 +98,7 @@ bool is_disturbed(const StepTrace& trace) {
 }
 
 void check(const StepTrace& trace) {
+  const std::pair<int64_t, int64_t> launches{0, std::ssize(trace.launches.op)};
   const auto check_columns = [&]<class Columns>(const Columns& columns, size_t count, const char* what) {
     Columns::visit_fields(columns, [&](const Key& key, const auto& column) {
       check_column(column, count, range_of(key.name, trace), what, key.name);
@@ -103,8 +106,21 @@ void check(const StepTrace& trace) {
   };
   check_columns(trace.launches, trace.launch_count(), "launches");
   check_columns(trace.buffers, trace.buffer_count(), "buffers");
-  for (const TracedStep& step : trace.steps)
+  for (size_t i = 0; i < trace.buffer_count(); ++i) {
+    if (trace.buffers.resident[i] != 0) {
+      check_value(trace.buffers.first[i], {0, 1}, "buffers", "first");
+    } else {
+      check_value(trace.buffers.first[i], launches, "buffers", "first");
+    }
+  }
+  if (trace.launch_count() > 0 || trace.peak_launch != 0)
+    check_value(trace.peak_launch, launches, "trace", "peak_launch");
+  for (const TracedStep& step : trace.steps) {
     check_column(step.launches, trace.launch_count(), {0, kNoLimit}, "steps", "launches");
+    // Begins and ends; the first may be before the step, by the precision of the clock.
+    const size_t pairs = step.communication.size() / 2;
+    check_column(step.communication, 2 * pairs, {-kNoLimit, kNoLimit}, "steps", "communication");
+  }
 }
 
 std::vector<std::string_view> modules_of(std::string_view scope) {

@@ -147,8 +147,7 @@ std::optional<double> traced_over_untraced(const StepTrace& trace);
 bool is_disturbed(const StepTrace& trace);
 
 // Throws Error unless each column has one entry per launch or buffer, and its values are within bounds: indices into
-// `texts`, launches (or their number), flags of 0 or 1, and sizes of at least 0. Does not check `peak_launch` and
-// TracedStep::communication.
+// `texts`, launches (or their number, for the end of a buffer), flags of 0 or 1, and sizes of at least 0.
 void check(const StepTrace& trace);
 
 // The modules of a scope, outermost first. An index belongs to the preceding name: "layers.3.attn.scores" has the

@@ -64,8 +64,8 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
   std::vector<Cells> rows{{"op", "kernel", "nodes", "signatures", ""}};
   std::string details;
   for (const KernelDecision& decision : explanation.kernels) {
-    rows.push_back({decision.op, decision.chosen.empty() ? "none" : decision.chosen, std::to_string(decision.nodes),
-                    std::to_string(decision.signatures), reason_chosen(decision.chosen_by)});
+    rows.push_back({decision.op, decision.chosen, std::to_string(decision.nodes), std::to_string(decision.signatures),
+                    reason_chosen(decision.chosen_by)});
     if (decision.rivals.empty() && decision.refused.empty()) continue;
     details += fmt::format("  {} by {}, such as {}\n", decision.op, rows.back()[1], decision.example);
     if (!decision.rivals.empty()) details += fmt::format("      also supported: {}\n", joined(decision.rivals, ", "));

@@ -43,32 +43,33 @@ bool is_equal(const JsonObject& config, std::string_view key, const std::optiona
 
 }  // namespace
 
-std::vector<PublishedFigure> parse_published(std::string_view csv) {
+std::vector<PublishedFigure> parse_published(std::string_view csv, std::string_view name) {
   std::vector<std::string> header;
   const PublishedFigure any;
-  PublishedFigure::visit_fields(any, [&](const char* name, const auto&) { header.emplace_back(name); });
+  PublishedFigure::visit_fields(any, [&](const char* key, const auto&) { header.emplace_back(key); });
   if (take_csv_line(csv) != header)
-    throw Error("published figures: line 1 does not name the columns that published/README.md lists");
+    throw Error::format("{}:1: does not name the columns that published/README.md lists", name);
   std::vector<PublishedFigure> figures;
   for (size_t line = 2; !csv.empty(); ++line) {
     const std::vector<std::string> cells = take_csv_line(csv);
     if (cells.size() != header.size())
-      throw Error::format("published figures: line {} has {} cells; expected {}", line, cells.size(), header.size());
+      throw Error::format("{}:{}: {} cells; expected {}", name, line, cells.size(), header.size());
     try {
       PublishedFigure& figure = figures.emplace_back();
       size_t next = 0;
-      PublishedFigure::visit_fields(figure, [&](const char* name, auto& field) { read(name, cells[next++], field); });
+      PublishedFigure::visit_fields(figure, [&](const char* key, auto& field) { read(key, cells[next++], field); });
       if ((figure.status == "ok") != figure.time_s.has_value())
         throw Error("a row must have a time if its status is ok, and none otherwise");
     } catch (const Error& error) {
-      throw Error::format("published figures: line {}: {}", line, error.what());
+      throw Error::format("{}:{}: {}", name, line, error.what());
     }
   }
   return figures;
 }
 
 const std::vector<PublishedFigure>& published_figures() {
-  static const std::vector<PublishedFigure> kFigures = parse_published(published_figures_file());
+  static const std::vector<PublishedFigure> kFigures =
+      parse_published(published_figures_file(), "published/figures.csv");
   return kFigures;
 }
 

@@ -30,7 +30,7 @@ struct PublishedFigure {
 
 // Throws Error that names the line if the text has other columns, an unknown word, a malformed number, or a time that
 // contradicts the status.
-std::vector<PublishedFigure> parse_published(std::string_view csv);
+std::vector<PublishedFigure> parse_published(std::string_view csv, std::string_view name);
 
 // The text of published/figures.csv, compiled into the program by cmake/embedded_files.cmake, and its figures.
 std::string_view published_figures_file();

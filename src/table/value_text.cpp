@@ -48,8 +48,8 @@ int last_digit(double size, double uncertainty) {
   if (uncertainty <= 0) return plain;
   const double doubt = size * std::min(uncertainty, 1.0);
   const double leading = doubt / std::pow(10, exponent_of(doubt));  // 1 to 10
-  const bool one_digit = leading >= 3.55 && leading < 9.5;
-  return std::max(plain, std::min(exponent_of(doubt) - (one_digit ? 0 : 1), exponent_of(size)));
+  const bool two_digits = leading < 3.55;  // from 9.5 on, it rounds to 10, whose second digit is that of the units
+  return std::max(plain, std::min(exponent_of(doubt) - (two_digits ? 1 : 0), exponent_of(size)));
 }
 
 // Rounds to the digit 10^last; without an uncertainty, digits before the decimal point are always kept.

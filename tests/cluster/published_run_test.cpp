@@ -50,13 +50,19 @@ TEST(PublishedRun, RejectsMalformedTables) {
   EXPECT_THAT(error_of(text), HasSubstr("t.csv:2: value: 'fast' is not a positive number"));
 }
 
+constexpr const char* kFiguresHeader =
+    "source,hardware,software,edition,model,context_length,batch_size,pass,mode,dtype,arithmetic,certainty,warmup,"
+    "steps,status,time_s,std_s,min_s,max_s,note\n";
+
+TEST(PublishedRun, RejectsMalformedTablesOfTimes) {
+  EXPECT_THAT(error_of(std::string(kFiguresHeader) + "a,b\n"), HasSubstr("t.csv:2: 2 cells"));
+}
+
 TEST(PublishedRun, ReadsTablesOfTimes) {
   const std::vector<PublishedRun> runs = parse_published_runs(
-      "source,hardware,software,edition,model,context_length,batch_size,pass,mode,dtype,arithmetic,certainty,warmup,"
-      "steps,"
-      "status,time_s,std_s,min_s,max_s,note\n"
-      "me,H100,PyTorch,2025,small,256,4,forward,eager,float32,tf32,proven,5,10,ok,0.02,,,,\n"
-      "me,H100,PyTorch,2025,xl,1024,4,forward,eager,float32,tf32,proven,5,10,out_of_memory,,,,,\n",
+      std::string(kFiguresHeader) +
+          "me,H100,PyTorch,2025,small,256,4,forward,eager,float32,tf32,proven,5,10,ok,0.02,,,,\n"
+          "me,H100,PyTorch,2025,xl,1024,4,forward,eager,float32,tf32,proven,5,10,out_of_memory,,,,,\n",
       "t.csv");
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].quantity, "forward_time_s");

@@ -121,7 +121,7 @@ TEST(Option, AcceptsOrExplainsTextValues) {
   EXPECT_THAT(refusal("data", std::string_view("a\0b", 3)), HasSubstr("control character"));
   EXPECT_THAT(refusal("data", std::string(5000, 'a')), HasSubstr("5000 bytes long"));
   EXPECT_THAT(refusal("weight-tie", "yes"), HasSubstr("true or false"));
-  for (const char* device : {"auto", "cpu", "cuda", "roofline:h200", "roofline:A100-80GB"}) {
+  for (const char* device : {"auto", "cpu", "cuda", "roofline:h200"}) {
     EXPECT_EQ(refusal("device", device), "") << device;
   }
   for (const char* device : {"AUTO", "CPU", "H100", "roofline:H100", "ROOFLINE:h100", "h100_nvl", "GPU"}) {
@@ -137,6 +137,8 @@ TEST(Option, AcceptsOrExplainsTextValues) {
   EXPECT_THAT(refusal("device", "a100-80"), HasSubstr("laptime list devices"));
   EXPECT_THAT(refusal("device", "H20O"), HasSubstr("roofline:h200 "));
   EXPECT_THAT(refusal("device", "tpu"), HasSubstr("one of: auto, cpu"));
+  for (const char* machine : {"roofline:NAME", "roofline:A100-80GB", "roofline:h1000"})
+    EXPECT_THAT(refusal("device", machine), HasSubstr(fmt::format("here: unknown machine '{}'", machine)));
   for (const char* device : {"gpus", "roofline", "roofline:", "roofline:a/b", "cpu "}) {
     EXPECT_THAT(refusal("device", device), HasSubstr("unknown device")) << device;
   }

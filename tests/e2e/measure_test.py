@@ -128,7 +128,6 @@ class RecordPipe(RecordTest):
         self.assertEqual(record["time"]["forward"]["count"], record["time"]["step"]["count"])
 
     def test_errors_name_malformed_lines(self):
-        good = lines_of([10_000_000] * 2)
         self.assertIn("laptime record: line 1: '12' is not a JSON object", self.refused("12\n"))
         self.assertIn("line 1: unknown key 'stp'; did you mean 'step'?; nothing is stored", self.refused('{"stp": 1}\n'))
         self.assertIn("exceed the limit", self.refused("9" * 70000 + "\n"))

@@ -55,7 +55,8 @@ class ModelFolder(ProgramTest):
         done = self.laptime("bench", "--model", folder, *step, *more, "--store", "none", "--output", "json")
         self.assert_ok(done)
         record = json.loads(done.stdout)[0]
-        self.assertEqual(record["config"]["model"], folder.name)
+        # The folder named gpt2 does not contain the well-known model of that name.
+        self.assertEqual(record["config"]["model"], "custom" if folder.name == "gpt2" else folder.name)
         return record["loss"]["values"]
 
     def refusal(self, *words) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import io
+import json
 import os
 import re
 import signal
@@ -110,6 +111,21 @@ class Module(ModuleTest):
         (measured,) = laptime.profile(**TINY, traced_steps=2, view="ops")
         self.assertIn(measured.finding("pass_time")["trust"], ("measured", "rough"))
         self.assertIn("matmul", repr(report) + laptime.explain(**TINY))
+
+    def test_a_gate_that_does_not_pass_is_a_report_and_a_warning(self):
+        record = laptime.run("bench", "--model", "small", "--device", "h100", "--output", "json")
+        other = json.loads(record)[0]
+        for name, step in (("a.json", {}), ("b.json", {"name": "step/other"})):
+            (self.folder / name).write_text(json.dumps([other, other | step]))
+        cases = (({"delay": ["none", "matmul=10us"], **PREDICTED}, r"B is slower by [\d.]+ %, more than 2 %"),
+                 ({"a": self.folder / "a.json", "b": self.folder / "b.json"}, "A has no such point"))
+        for options, said in cases:
+            with self.subTest(said), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                reports = laptime.compare(**options, fail_above="2%")
+                self.assertEqual(len(reports), 1)
+                self.assertEqual([warning.category for warning in caught], [laptime.LaptimeWarning])
+                self.assertRegex(str(caught[0].message), said)
 
     def test_record_values_are_attributes(self):
         (record,) = laptime.bench(**PREDICTED)

@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
 #include "config/known_models.h"
+#include "model/named_model.h"
 #include "model/parameters.h"
 #include "points/resolve.h"
 #include "support/error_of.h"
@@ -303,6 +307,23 @@ TEST(KnownModels, BecomeCustomIfADimensionChanges) {
   EXPECT_EQ(resolved.config.model.edition, Edition::kLlama);
   EXPECT_EQ(resolved.config.model.kv_heads(), 3);
   EXPECT_EQ(resolve({{"model", "SmolLM2-135M"}, {"context", "64"}}).config.model.name, "SmolLM2-135M");
+}
+
+// A folder's name is shown unless another model has it.
+TEST(NamedModel, ShowsTheNameOfItsFolder) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "named_models";
+  const auto name_in = [&](const std::string& name, const Json& document) {
+    std::filesystem::create_directories(folder / name);
+    std::ofstream(folder / name / "config.json") << document.dump();
+    return named_model((folder / name / "config.json").string())->model.name;
+  };
+  EXPECT_EQ(name_in("mine", gpt2()), "mine");
+  for (const char* const taken : {"small", "XL", "8B", "gpt2-124M", "attention", "SmolLM2-135M", "gpt2"})
+    EXPECT_EQ(name_in(taken, gpt2()), "custom") << taken;
+  const Json published{{"model_type", "gpt2"}, {"n_embd", 768},       {"n_layer", 12},
+                       {"n_head", 12},         {"n_positions", 1024}, {"vocab_size", 50257}};
+  EXPECT_EQ(name_in("GPT2", published), "gpt2");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(KnownModels, RejectAContextBeyondTheWindow) {

@@ -54,6 +54,13 @@ INSTANTIATE_TEST_SUITE_P(All, Determinism,
                                          Case{"odd_bfloat16", odd_config(Precision::kBFloat16)}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
+TEST(Seed, ChangesResults) {
+  RunConfig config = tiny_config(Edition::k2025);
+  const std::vector<std::byte> first = trained(config, 1);
+  config.seed = 12;
+  EXPECT_FALSE(trained(config, 1) == first);
+}
+
 TEST(Dropout, EachStepDropsOtherElements) {
   RunConfig config = with_dropout();
   config.pass = Pass::kForwardBackward;
@@ -63,7 +70,6 @@ TEST(Dropout, EachStepDropsOtherElements) {
   const double first = training.loss();
   training.step();
   EXPECT_NE(training.loss(), first);  // the dropped elements differ; weights and batch do not
-  config.seed = 12;
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0;
   Training without(config);
   without.step();

@@ -1,6 +1,8 @@
 // Dropout: kernels compared with the references, the share of zeros, and gradients.
 #include "ops/dropout/dropout.h"
 
+#include <utility>
+
 #include "support/conformance.h"
 #include "support/gradient_check.h"
 
@@ -10,8 +12,8 @@ namespace {
 std::vector<ConformanceCase> dropout_rows() {
   std::vector<ConformanceCase> rows;
   for (const Shape& shape : std::vector<Shape>{{}, {7}, {3, 5, 65}, {2, 1100}, {70, 999}}) {
-    for (const double p : {0.0, 0.1, 0.5, 1.0}) {
-      const DropoutAttributes attributes{p, 42, 0xFEDCBA9876543210ULL};
+    for (const auto& [p, first] : {std::pair{0.0, 0}, {0.1, 0}, {0.1, 1000003}, {0.5, 0}, {1.0, 0}}) {
+      const DropoutAttributes attributes{p, 42, 0xFEDCBA9876543210ULL, first};
       const Operand x{.shape = shape};
       const Operand step{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
       const Operand mask{.shape = shape, .values = Values::kIndices, .dtype = DType::kBool, .bound = 2};

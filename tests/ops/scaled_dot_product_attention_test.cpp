@@ -61,6 +61,7 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
     bool causal = true;
     double dropout_p = 0;
     int64_t kv_heads = 0;
+    int64_t first = 0;
   };
   std::vector<ConformanceCase> rows;
   for (const Row& row : std::vector<Row>{
@@ -87,8 +88,11 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
            {{1, 4, 30, 20}, true, 0.3, 2},
            {{2, 4, 19, 270}, true, 0, 2},
            {{1, 3, 150, 264}, true, 0.25, 1},
+           {{1, 4, 30, 20}, true, 0.3, 2, 7200},
+           {{2, 1, 40, 264}, true, 0.25, 0, 3200},
        }) {
-    const AttentionAttributes attributes{row.causal, row.dropout_p, 42, 7};
+    const AttentionAttributes attributes{
+        .causal = row.causal, .dropout_p = row.dropout_p, .seed = 42, .place = 7, .first = row.first};
     const bool drops = row.dropout_p > 0;
     rows.push_back({.op = &kScaledDotProductAttention,
                     .attributes = attributes,

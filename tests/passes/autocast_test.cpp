@@ -8,6 +8,7 @@
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
 #include "ops/softmax/softmax.h"
+#include "ops/stack/stack.h"
 #include "support/types.h"
 
 namespace laptime {
@@ -72,6 +73,8 @@ TEST(Autocast, FollowsThePolicyOfEachOp) {
   const std::vector<ValueId> largest = max_last(model.build, product);  // keeps the type
   model.build.output("max", largest[0]);
   model.build.output("place", largest[1]);
+  model.build.output("narrow", concat(model.build, product, product, 0));
+  model.build.output("wide", concat(model.build, product, model.x, 0));  // promotes to the wider type
   const Graph graph = model.cast_to_bfloat16();
   EXPECT_EQ(dtype_of(graph, "product"), DType::kBFloat16);
   EXPECT_EQ(dtype_of(graph, "twice"), DType::kBFloat16);
@@ -81,6 +84,8 @@ TEST(Autocast, FollowsThePolicyOfEachOp) {
   EXPECT_EQ(dtype_of(graph, "sum"), DType::kFloat32);
   EXPECT_EQ(dtype_of(graph, "max"), DType::kBFloat16);
   EXPECT_EQ(dtype_of(graph, "place"), DType::kInt64);
+  EXPECT_EQ(dtype_of(graph, "narrow"), DType::kBFloat16);
+  EXPECT_EQ(dtype_of(graph, "wide"), DType::kFloat32);
 }
 
 TEST(Autocast, CastsNothingOutsideForward) {

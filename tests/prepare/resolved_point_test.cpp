@@ -38,7 +38,9 @@ TEST(ResolvedPoint, StatesWhyItCannotRun) {
   EXPECT_EQ(unsupported.invalid, "");
   EXPECT_THAT(unsupported.refusal, HasSubstr("tensor cores"));
   EXPECT_FALSE(unsupported.device);
-  const ResolvedPoint unknown(test::point_of(kTiny, {{"device", "roofline:h1000"}}));
+  SweepPoint point = test::point_of(kTiny);
+  point.config.device = "roofline:h1000";
+  const ResolvedPoint unknown(point);
   EXPECT_THAT(unknown.invalid, HasSubstr("h1000"));
   EXPECT_EQ(unknown.refusal, unknown.invalid);
   EXPECT_TRUE(ResolvedPoint(test::point_of(kTiny, {{"device", "roofline:h100"}})).is_predicted());

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "base/error.h"
 #include "measure/launch_costs.h"
 #include "measure/run_one.h"
+#include "predict/launch_times.h"
 #include "prepare/prepare.h"
 #include "prepare/resolved_point.h"
 #include "support/points.h"
@@ -278,6 +281,30 @@ TEST(LaunchCosts, StateTheRateOfTheFastestProduct) {
   for (Seconds& time : times) time *= 1e-5;
   of_short_launches.add(times);
   EXPECT_EQ(of_short_launches.products().flops_per_second, 0);
+}
+
+TEST(LaunchTimes, ReachedSharesReplaceMeasuredCeilings) {
+  const std::filesystem::path folder(testing::TempDir());
+  const std::string sheet =
+      "title = \"Paper\"\nsource = \"a note\"\nmemory = \"8GiB\"\nbandwidth = 100e9\nlaunch = 1e-6\nfloat32 = 1e12\n";
+  const std::string reached =
+      "processors = 10\ncache = \"4MiB\"\nreached_float32 = 0.9\nreached_tf32 = 0.5\nreached_tensor = 0.6\n"
+      "reached_bandwidth = 0.8\nreached_attention = 0.5\nhost_forward = 2e-5\nhost_compiled = 3e-5\n"
+      "reached_source = \"me\"\n";
+  const std::string measured = "measured_float32 = 0.5e12\nmeasured_bandwidth = 50e9\nmeasured_source = \"me\"\n";
+  const auto seconds = [&](const std::string& text) {
+    const std::string path = (folder / "measured_machine.toml").string();
+    std::ofstream(path) << text;
+    const RunConfig config = tiny({{"device", "roofline:" + path}}).config;
+    const Device device = find_device(config);
+    std::filesystem::remove(path);
+    return device.launch_times->kernel(
+        {.kind = LaunchWork::Kind::kProduct, .written = {1, 4096, 4096}, .flops = 1e12, .bytes = 1e6});
+  };
+  EXPECT_DOUBLE_EQ(seconds(sheet), 1);
+  EXPECT_DOUBLE_EQ(seconds(sheet + measured), 2);
+  EXPECT_GT(seconds(sheet + reached), 1.1);
+  EXPECT_DOUBLE_EQ(seconds(sheet + reached + measured), seconds(sheet + reached));
 }
 
 TEST(LaunchCosts, RunsLearnLaunchCostsForTheNextPrediction) {

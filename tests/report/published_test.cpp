@@ -38,12 +38,12 @@ TEST(Published, MatchesModelEditionContextAndBatch) {
 TEST(Published, ErrorNamesTheDamagedLine) {
   const std::string header(published_figures_file().substr(0, published_figures_file().find('\n') + 1));
   const std::string good = "s,h,PyTorch,2025,small,256,4,step,eager,float32,float32,stated,5,10,ok,0.5,,,,\n";
-  EXPECT_EQ(parse_published(header + good).size(), 1U);
-  const auto message = [](const std::string& text) { return message_of([&] { parse_published(text); }); };
-  EXPECT_THAT(message("a,b\n"), HasSubstr("line 1"));
-  EXPECT_THAT(message(header + good + "too,few\n"), HasSubstr("line 3 has 2 cells"));
+  EXPECT_EQ(parse_published(header + good, "t.csv").size(), 1U);
+  const auto message = [](const std::string& text) { return message_of([&] { parse_published(text, "t.csv"); }); };
+  EXPECT_THAT(message("a,b\n"), HasSubstr("t.csv:1: "));
+  EXPECT_THAT(message(header + good + "too,few\n"), HasSubstr("t.csv:3: 2 cells"));
   EXPECT_THAT(message(header + "s,h,p,2025,small,x56,4,step,eager,f,f,stated,5,10,ok,0.5,,,,\n"),
-              HasSubstr("line 2: column context_length"));
+              HasSubstr("t.csv:2: column context_length"));
   EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,sprint,eager,f,f,stated,5,10,ok,0.5,,,,\n"),
               HasSubstr("sprint"));
   EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,step,eager,f,f,stated,5,10,ok,,,,,\n"),

@@ -209,12 +209,27 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
+// Launches in the other ways. Describes a difference in bits from `first`, or returns an empty string.
+std::string different_way(Point& point, const Kernel& kernel, const KernelDevice& device, const Launch& first,
+                          std::span<const Update> overwrites = {}) {
+  for (int way = device.first_again; way < kWays; ++way) {
+    const Launch again(point, kernel, device, way, true, overwrites);
+    if (!again.same_bits(first))
+      return fmt::format("the result with {} differs from that with {}", device.name_of(way), device.name_of(0));
+  }
+  return "";
+}
+
 // Launches with outputs that overwrite inputs. Describes the error, or returns an empty string.
 std::string run_overwriting(Point& point, const Kernel& kernel, const KernelDevice& device) {
   for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
-    Launch launch(point, kernel, device, 1, true, overwrites);
-    if (std::string error = launch.error(point, kernel); !error.empty())
+    const auto in_place = [&](std::string_view error) {
       return fmt::format("output {} over input {}: {}", overwrites[0].output, overwrites[0].input, error);
+    };
+    Launch first(point, kernel, device, 0, true, overwrites);
+    if (const std::string error = first.error(point, kernel); !error.empty()) return in_place(error);
+    if (std::string error = different_way(point, kernel, device, first, overwrites); !error.empty())
+      return in_place(error);
   }
   return "";
 }
@@ -223,11 +238,7 @@ std::string run_overwriting(Point& point, const Kernel& kernel, const KernelDevi
 std::string run_kernel(Point& point, const Kernel& kernel, const KernelDevice& device) try {
   Launch first(point, kernel, device, 0, true);
   if (std::string error = first.error(point, kernel); !error.empty()) return error;
-  for (int way = device.first_again; way < kWays; ++way) {
-    const Launch again(point, kernel, device, way, true);
-    if (!again.same_bits(first))
-      return fmt::format("the result with {} differs from that with {}", device.name_of(way), device.name_of(0));
-  }
+  if (std::string error = different_way(point, kernel, device, first); !error.empty()) return error;
   if (point.signature.op->optional_outputs.bits != 0) {
     Launch without(point, kernel, device, 1, false);
     if (std::string error = without.error(point, kernel); !error.empty()) return "without optional outputs: " + error;

@@ -346,7 +346,6 @@ std::string refusal(const std::vector<ResolvedPoint>& points) {
 
 TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
   EXPECT_EQ(refusal(points_of({"8"})), "");
-  EXPECT_THAT(refusal(points_of({"8"}, {{"device", "roofline:h1000"}})), HasSubstr("h1000"));
   EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "none.txt"}})), HasSubstr("none.txt"));
   EXPECT_THAT(refusal(points_of({"8"}, {{"weights", folder_ / "none.safetensors"}})), HasSubstr("none.safetensors"));
   std::ofstream(folder_ / "text") << "0123456789";

@@ -86,6 +86,9 @@ TEST(ValueText, RoundsToTheUncertainty) {
   EXPECT_EQ(value_text(0.6823, Unit::kSeconds, {}, 0.001), "682 ms");
   EXPECT_EQ(value_text(0.2726, Unit::kSeconds, {}, 0.5), "270 ms");  // half width 136 ms
   EXPECT_EQ(value_text(0.2726, Unit::kSeconds, {}, 3), "270 ms");
+  EXPECT_EQ(value_text(0.6823, Unit::kSeconds, {}, 0.014), "682 ms");  // half width 9.55 ms, rounded to 10
+  EXPECT_EQ(value_text(6.823, Unit::kSeconds, {}, 0.14), "6.8 s");     // half width 0.955 s, rounded to 1.0
+  EXPECT_EQ(value_text(682.3, Unit::kSeconds, {}, 0.142), "680 s");    // half width 97 s, rounded to 100
   EXPECT_EQ(value_text(4.64, Unit::kSeconds, {}, 0.1), "4.6 s");
   EXPECT_EQ(value_text(31498.7, Unit::kTokensPerSecond, {}, 0.02), "31,500");
 }

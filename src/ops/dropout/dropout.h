@@ -2,8 +2,8 @@
 // is the same for any number of threads, and also when forward is recomputed.
 #pragma once
 
-#include "base/random.h"
 #include "graph/builder.h"
+#include "ops/dropout_key.h"
 
 namespace laptime {
 
@@ -25,11 +25,11 @@ struct DropoutAttributes {
     visit("place", self.place);
     if (self.first != 0) visit("first", self.first);
   }
+  constexpr DropoutCounter counter() const { return {seed, place, first}; }
 };
 
 constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step) {
-  return splitmix64(splitmix64(attributes.seed + static_cast<uint64_t>(step)) ^ attributes.place) +
-         static_cast<uint64_t>(attributes.first);
+  return attributes.counter().key(step);
 }
 constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
   return static_cast<double>(splitmix64(key + static_cast<uint64_t>(element)) >> 40U) * 0x1p-24 >= p;

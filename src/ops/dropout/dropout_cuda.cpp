@@ -16,8 +16,7 @@ void forward(const KernelCall& call) {
                                    .y = device_data(call.out[0]),
                                    .mask = device_data(call.out[1]),
                                    .count = count,
-                                   .seed = attributes.seed,
-                                   .place = attributes.place,
+                                   .counter = attributes.counter(),
                                    .threshold = dropout_threshold(attributes.p),
                                    .scale = static_cast<float>(dropout_scale(attributes.p))});
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cuda/tensor.h"
-#include "base/random.h"
+#include "ops/dropout_key.h"
 
 namespace laptime::cuda {
 
@@ -15,14 +15,13 @@ struct DropoutForward {
     DeviceData y;     // contiguous
     DeviceData mask;  // contiguous; may be absent
     int64_t count;
-    uint64_t seed, place;
+    DropoutCounter counter;
     uint32_t threshold;
     float scale;
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const auto step_number = static_cast<uint64_t>(load<int64_t>(thread, args.step, 0));
-    const uint64_t key = splitmix64(splitmix64(args.seed + step_number) ^ args.place);
+    const uint64_t key = args.counter.key(load<int64_t>(thread, args.step, 0));
     for_indices(thread, args.count, [&](int64_t at) {
       const bool kept = (splitmix64(key + static_cast<uint64_t>(at)) >> 40U) >= args.threshold;
       const float x = load(thread, args.x, args.x.row(at));

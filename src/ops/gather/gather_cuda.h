@@ -15,10 +15,10 @@ struct GatherRows {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int64_t row = thread.block() * thread.threads() + thread.index();
-    if (row >= args.rows) return;
-    const auto column = load<int64_t>(thread, args.index, args.index.row(row));
-    store(thread, args.out, row, load(thread, args.x, args.x.row(row) + column * args.x.column_stride));
+    for_indices(thread, args.rows, [&](int64_t row) {
+      const auto column = load<int64_t>(thread, args.index, args.index.row(row));
+      store(thread, args.out, row, load(thread, args.x, args.x.row(row) + column * args.x.column_stride));
+    });
   }
 };
 LAPTIME_CUDA_KERNEL(GatherRows, gather_rows)

@@ -19,17 +19,17 @@ struct RopeAngles {
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int64_t at = thread.block() * thread.threads() + thread.index();
-    if (at >= args.count) return;
-    const int64_t position = at / args.columns;
-    const int64_t column = at - position * args.columns;
-    const int64_t pair = column < args.half ? column : column - args.half;
-    const float exponent = -(static_cast<float>(2 * pair) / static_cast<float>(2 * args.half));
-    const float frequency =
-        scaled_frequency(args.scaling, static_cast<float>(pow(args.theta, static_cast<double>(exponent))));
-    const auto angle = static_cast<double>(static_cast<float>(position) * frequency);
-    store(thread, args.cos, at, std::cos(angle));
-    store(thread, args.sin, at, std::sin(angle));
+    for_indices(thread, args.count, [&](int64_t at) {
+      const int64_t position = at / args.columns;
+      const int64_t column = at - position * args.columns;
+      const int64_t pair = column < args.half ? column : column - args.half;
+      const float exponent = -(static_cast<float>(2 * pair) / static_cast<float>(2 * args.half));
+      const float frequency =
+          scaled_frequency(args.scaling, static_cast<float>(pow(args.theta, static_cast<double>(exponent))));
+      const auto angle = static_cast<double>(static_cast<float>(position) * frequency);
+      store(thread, args.cos, at, std::cos(angle));
+      store(thread, args.sin, at, std::sin(angle));
+    });
   }
 };
 LAPTIME_CUDA_KERNEL(RopeAngles, rope_angles)

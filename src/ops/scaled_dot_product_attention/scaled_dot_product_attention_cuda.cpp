@@ -36,8 +36,7 @@ AttentionArgs args_of(const KernelCall& call, size_t step_input) {
   args.drops = attributes.dropout_p > 0;
   if (args.drops) {
     args.step = device_data(call.in[step_input]);
-    args.seed = attributes.seed;
-    args.place = attributes.place;
+    args.counter = attributes.dropout().counter();
     args.threshold = dropout_threshold(attributes.dropout_p);
     args.dropout_scale = static_cast<float>(dropout_scale(attributes.dropout_p));
   }

@@ -6,7 +6,7 @@
 #include "backend/cuda/block_sums.h"
 #include "backend/cuda/map_elements.h"
 #include "backend/cuda/tensor.h"
-#include "base/random.h"
+#include "ops/dropout_key.h"
 
 namespace laptime::cuda {
 
@@ -41,15 +41,14 @@ struct AttentionArgs {
   // Dropout of the weights, as in dropout.h.
   bool drops;
   DeviceData step;
-  uint64_t seed, place;
+  DropoutCounter counter;
   uint32_t threshold;
   float dropout_scale;
 
   // The first row of the key head that is read by the query head whose first row is `head_row`.
   LAPTIME_DEVICE int64_t key_row(int64_t head_row) const { return quotient(head_row, positions * group) * positions; }
   LAPTIME_DEVICE uint64_t dropout_key(const Thread& thread) const {
-    if (!drops) return 0;
-    return splitmix64(splitmix64(seed + static_cast<uint64_t>(load<int64_t>(thread, step, 0))) ^ place);
+    return drops ? counter.key(load<int64_t>(thread, step, 0)) : 0;
   }
   // The dropout factor of the weight of a key.
   LAPTIME_DEVICE float factor(uint64_t key, int64_t row, int64_t at) const {
