@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Checks that sources which a unity build compiles together define no name twice with internal linkage.
 
-The builds of quickstart, tests and sanitizers (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake) compile the sources of a
-layer or of a test program in groups of GROUP, in the order of their paths, and a new file moves its neighbours to other
-groups. Names must therefore be unique within a layer. The tests in IN_GROUPS, where some names occur twice, are checked
-group by group.
+The builds of quickstart, tests and sanitizers (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake)
+compile several sources of a layer or of a test program together, in the order of their paths, and a new file moves its
+neighbours to other groups. Names must therefore be unique within a layer.
 Finds types, constants, and functions with the same types of parameters in anonymous namespaces, and static ones. A heuristic.
 Prints one line per violation, FILE:LINE: NAME is defined in OTHER too, and exits with 1 if there is any.
 Usage: check_unity.py [SOURCE_DIR]
@@ -14,8 +13,6 @@ import re
 import sys
 from pathlib import Path
 
-GROUP = 10  # UNITY_BUILD_BATCH_SIZE in cmake/precompile.cmake
-IN_GROUPS = {"tests/ops"}
 NOT_UNITED = {"src/ops", "src/model"}  # laptime_unite in cmake/layers.cmake
 LAYERS_BELOW = ("src/backend/cpu", "src/backend/cuda", "src/backend/roofline")  # folders with a row of their own
 ISA_SOURCE = re.compile(r"_(isa|cpu|avx512_bf16)\.cpp$")  # compiled once per instruction set, one at a time
@@ -105,16 +102,14 @@ def layers(root: Path) -> dict[str, list[Path]]:
 def check(root: Path) -> list[str]:
     """Returns all violations."""
     problems = []
-    for layer, files in layers(root).items():
-        size = GROUP if layer in IN_GROUPS else max(1, len(files))
-        for begin in range(0, len(files), size):
-            first = {}
-            for file in files[begin:begin + size]:
-                path = file.relative_to(root).as_posix()
-                for name, line in internal_names(file.read_text().splitlines()).items():
-                    if name in first:
-                        problems.append(f"{path}:{line}: {name} is defined in {first[name]} too")
-                    first.setdefault(name, path)
+    for files in layers(root).values():
+        first = {}
+        for file in files:
+            path = file.relative_to(root).as_posix()
+            for name, line in internal_names(file.read_text().splitlines()).items():
+                if name in first:
+                    problems.append(f"{path}:{line}: {name} is defined in {first[name]} too")
+                first.setdefault(name, path)
     return problems
 
 

@@ -36,7 +36,7 @@ std::vector<ConformanceCase> unscale_rows() {
 }
 LAPTIME_CONFORMANCE(UnscaleGradient, unscale_rows());
 
-std::vector<ConformanceCase> assign_rows() {
+std::vector<ConformanceCase> assign_unless_rows() {
   std::vector<ConformanceCase> rows;
   for (const double skip : {0.0, 1.0}) {
     const Operand any{.shape = {33, 65}, .dtype = DType::kFloat32};
@@ -48,7 +48,7 @@ std::vector<ConformanceCase> assign_rows() {
   }
   return rows;
 }
-LAPTIME_CONFORMANCE(AssignUnless, assign_rows());
+LAPTIME_CONFORMANCE(AssignUnless, assign_unless_rows());
 
 // Steps around a growth of the scale and after an overflow. All numbers are exact.
 std::vector<ConformanceCase> number_rows() {

@@ -120,7 +120,7 @@ TEST(LibraryGate, RejectsFactorsInTf32) {
 }
 
 // Our first kernel of an op. launch_scaled() runs it and multiplies its results by 1.01.
-const Kernel& kernel_of(const OpCard& op) {
+const Kernel& widest_kernel_of(const OpCard& op) {
   static const std::vector<Kernel> kKernels = cpu_kernels(cpu::widest_isa());
   return *std::find_if(kKernels.begin(), kKernels.end(), [&](const Kernel& kernel) {
     return kernel.op == &op && (kernel.name.starts_with("tiles_") || kernel.name.starts_with("strips_"));
@@ -128,14 +128,14 @@ const Kernel& kernel_of(const OpCard& op) {
 }
 template <const OpCard& op>
 void launch_scaled(const KernelCall& call) {
-  kernel_of(op).launch(call);
+  widest_kernel_of(op).launch(call);
   for (const TensorView& out : call.out) {
     for (int64_t i = 0; out.data != nullptr && i < out.numel(); ++i) out.put(i, 1.01 * out.at(i));
   }
 }
 template <const OpCard& op>
 std::string error_of_scaled(const ConformanceCase& row, DType dtype) {
-  Kernel kernel = kernel_of(op);
+  Kernel kernel = widest_kernel_of(op);
   const ConformancePoint point{row, dtype, Arrangement::kContiguous, 0};
   EXPECT_EQ(conformance_error(point, kernel), "") << op.name << " " << name_of(dtype);
   kernel.launch = launch_scaled<op>;

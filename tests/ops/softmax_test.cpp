@@ -9,13 +9,13 @@
 namespace laptime::test {
 namespace {
 
-const std::vector<Shape> kRowShapes{{1}, {5, 7}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 5003}, {1200, 3}};
+const std::vector<Shape> kSoftmaxShapes{{1}, {5, 7}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 5003}, {1200, 3}};
 
 std::vector<ConformanceCase> softmax_rows() {
   const Operand x{.shape = {}};
   std::vector<ConformanceCase> rows = joined({
-      over_shapes({.op = &kSoftmax, .inputs = {x}}, kRowShapes),
-      over_shapes({.op = &kSoftmaxBackward, .inputs = {x, x}}, kRowShapes),
+      over_shapes({.op = &kSoftmax, .inputs = {x}}, kSoftmaxShapes),
+      over_shapes({.op = &kSoftmaxBackward, .inputs = {x, x}}, kSoftmaxShapes),
   });
   for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
     rows.push_back({.op = &kSoftmax, .inputs = {{.shape = {3, 70}, .values = Values::kConstant, .bound = value}}});
@@ -32,8 +32,8 @@ TEST(Softmax, GradientMatchesFiniteDifferences) { expect_gradient({.op = &kSoftm
 std::vector<ConformanceCase> log_softmax_rows() {
   const Operand x{.shape = {}};
   std::vector<ConformanceCase> rows = joined({
-      over_shapes({.op = &kLogSoftmax, .inputs = {x}, .absolute = 4}, kRowShapes),
-      over_shapes({.op = &kLogSoftmaxBackward, .inputs = {x, x}}, kRowShapes),
+      over_shapes({.op = &kLogSoftmax, .inputs = {x}, .absolute = 4}, kSoftmaxShapes),
+      over_shapes({.op = &kLogSoftmaxBackward, .inputs = {x, x}}, kSoftmaxShapes),
   });
   for (const double value : {0.0, 80.0, -std::numeric_limits<double>::infinity()}) {
     rows.push_back({.op = &kLogSoftmax, .inputs = {{.shape = {3, 70}, .values = Values::kConstant, .bound = value}}});

@@ -1,7 +1,6 @@
 """The check of unity builds finds names that two sources of a layer define, and accepts overloads and other scopes."""
 
 import importlib.util
-import re
 import subprocess
 import sys
 import tempfile
@@ -63,20 +62,9 @@ class CheckUnity(unittest.TestCase):
             with self.subTest(second=second):
                 self.assertEqual(self.check(first, second), [])
 
-    def test_checks_some_layers_only_group_by_group(self):
-        code = hidden("constexpr int kMost = 1;")
-        layer = sorted(check_unity.IN_GROUPS)[0]
-        self.assertEqual(self.check(code, "", "", "", "", code, layer=layer), [])
-        self.assertEqual(len(self.check(code, "", "", "", code, "", layer=layer)), 1)
-        self.assertEqual(len(self.check(code, "", "", "", "", code)), 1)
-
     def test_ignores_layers_that_unity_builds_exclude(self):
         code = hidden("constexpr int kMost = 1;")
         self.assertEqual(self.check(code, code, layer="src/ops/rope"), [])
-
-    def test_group_size_matches_the_build(self):
-        size = re.search(r"UNITY_BUILD_BATCH_SIZE (\d+)", (ROOT / "cmake/precompile.cmake").read_text())[1]
-        self.assertEqual(int(size), check_unity.GROUP)
 
     def test_exits_with_1_if_a_name_is_defined_twice(self):
         with tempfile.TemporaryDirectory() as folder:
