@@ -13,7 +13,7 @@ struct LibraryVersion {
 
 std::string_view version();     // version of laptime, "0.1.0"
 std::string_view git_commit();  // 12 hexadecimal digits, or "unknown" outside a repository
-bool git_dirty();               // tracked files differed from that commit
+bool git_dirty();               // true if tracked files differed from git_commit()
 std::string_view build_type();  // "Release"
 std::string_view compiler();    // "GNU-12.2.0"
 std::string_view sanitizer();   // "address,undefined", or empty

@@ -26,7 +26,7 @@ class Builder : public nlohmann::json_sax<Library> {
   bool number_unsigned(number_unsigned_t number) override { return add(Json(number)); }
   bool number_float(number_float_t number, const string_t&) override { return add(Json(number)); }
   bool string(string_t& text) override { return add(Json(std::move(text))); }
-  bool binary(binary_t&) override { return false; }  // does not occur in text
+  bool binary(binary_t&) override { return false; }  // JSON text has no binary values
   bool start_object(size_t) override {
     open_.push_back(Json::object());
     return true;

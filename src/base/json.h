@@ -19,7 +19,7 @@
 
 namespace laptime {
 
-// The text is not JSON, or a value has another kind than the requested one.
+// Thrown if a text is not JSON, or if a value is not of the requested kind.
 class JsonError : public Error {
  public:
   explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
@@ -57,7 +57,7 @@ class Json {
   Json(const std::vector<T>& values)
       : Json(Array(values.begin(), values.end())) {}  // NOLINT(google-explicit-constructor)
   Json(Array elements);                               // NOLINT(google-explicit-constructor)
-  // An object if each value is an array of a string and a value, {{"key", value}, ...}; otherwise an array.
+  // An object if each element is a pair of a string and a value, {{"key", value}, ...}; otherwise an array.
   Json(std::initializer_list<Json> values);
   Json(const Json& other);
   Json(Json&& other) noexcept;

@@ -20,9 +20,9 @@ class JsonField {
  public:
   JsonField(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}
 
-  bool has(std::string_view key) const;    // this is an object with a non-null value for the key
-  bool holds(std::string_view key) const;  // this is an object with the key, whatever its value
-  bool is_neutral() const;                 // null, false, 0, "", [] or {}
+  bool has(std::string_view key) const;    // true if this is an object with a non-null value for the key
+  bool holds(std::string_view key) const;  // true if this is an object with the key, whatever its value
+  bool is_neutral() const;                 // true for null, false, 0, "", [] and {}
   std::string brief() const;               // the value for a message, truncated if long
   JsonField at(std::string_view key) const;
   std::vector<JsonField> elements() const;                         // elements of an array

@@ -36,15 +36,15 @@ struct Machine {
   std::optional<std::string> isa_used;     // the set for which kernels were chosen; set by the caller that chose them
   std::optional<int64_t> l1d_bytes;        // per core
   std::optional<int64_t> l2_bytes;
-  std::optional<int64_t> l3_bytes;         // the whole cache that the first allowed core uses
-  std::optional<double> clock_hz;          // measured; this and the next two are set by the caller (base/host_clock.h)
+  std::optional<int64_t> l3_bytes;         // full size of the L3 cache that the first allowed core uses
+  std::optional<double> clock_hz;          // measured; the caller sets this and the next two (base/host_clock.h)
   std::optional<double> timer_resolution;  // seconds, for the clock that times steps
   std::optional<double> timer_overhead;    // seconds per reading
   std::optional<std::string> governor;     // frequency scaling governor
   std::optional<int64_t> memory_total_bytes;
   std::optional<int64_t> memory_available_bytes;
   std::optional<int64_t> memory_limit_bytes;  // from the tightest cgroup; none if unlimited
-  std::optional<std::string> huge_pages;      // transparent: "always", "madvise", "never"
+  std::optional<std::string> huge_pages;      // mode of transparent huge pages: "always", "madvise", "never"
   std::optional<bool> flush_to_zero;          // denormal results become 0 (in the calling thread)
   std::optional<bool> denormals_are_zero;     // denormal operands count as 0
   std::optional<std::string> operating_system;
@@ -82,7 +82,7 @@ struct DeviceSensors {
   std::vector<double> power_watts;
   std::vector<double> temperature_celsius;
   std::optional<double> joules_per_step;
-  std::map<std::string, int64_t> slowed_steps;  // number of affected steps, by the reason for a lower clock
+  std::map<std::string, int64_t> slowed_steps;  // number of steps at a lowered clock, by reason
   std::optional<int64_t> other_processes;       // maximum number of processes that used the device at once
   std::optional<int64_t> uncorrected_errors;    // memory errors during the samples
 
@@ -93,9 +93,9 @@ struct DeviceSensors {
 // Reads the kernel's files below `root`; missing files are not errors.
 Machine describe_machine(const std::filesystem::path& root = "/");
 
-// One line on what determines how fast a kernel is here: CPU, logical cores, memory in GiB, instruction sets. It is
-// identical across runs, so it can serve as the key of kernel choices and finished points; threads, load, clock and
-// limits of a single run are not included.
+// One line that states what determines how fast kernels run on this machine: CPU, logical cores, memory in GiB,
+// instruction sets. It is identical across runs, so it can serve as the key of kernel choices and finished points;
+// threads, load, clock and limits of a single run are not included.
 std::string fingerprint(const Machine& machine);
 
 }  // namespace laptime

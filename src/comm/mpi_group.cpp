@@ -58,7 +58,7 @@ void MpiGroup::hear() {
 }
 
 void MpiGroup::beat(Seconds now) {
-  // A longer gap means that this process was suspended, and then the other ranks probably were too.
+  // Counts a longer gap as 2 kLookEvery: this process was suspended, and the other ranks probably were, too.
   silent_ += std::min(now - looked_, 2 * kLookEvery);
   looked_ = now;
   int is_done = 0;

@@ -1,4 +1,4 @@
-// Checks each line before toml++ sees it.
+// Checks each line of a file, then parses the file with toml++.
 #include "config/flat_toml.h"
 
 #include <fmt/format.h>
@@ -52,8 +52,8 @@ class SyntaxCheck {
   }
 
  private:
-  // Outside strings and comments, only ASCII is allowed. Editors and web pages may substitute characters that look
-  // alike.
+  // Outside strings and comments, only ASCII is allowed. Editors and web pages may replace plain characters with
+  // look-alikes.
   void require_ascii(std::string_view text) const {
     struct Lookalike {
       std::string_view bytes, name, plain;
@@ -114,7 +114,7 @@ class SyntaxCheck {
   size_t depth_ = 0;  // number of open arrays
 };
 
-// UTF-16 starts with a byte order mark, or has a zero in every second byte.
+// UTF-16 starts with a byte order mark or, without one, has a zero as the first or second byte of ASCII text.
 void reject_utf16(std::string_view text, std::string_view name) {
   const bool has_mark = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
   const bool has_zeros = text.size() >= 2 && (text[0] == 0) != (text[1] == 0);

@@ -1,4 +1,4 @@
-// The subset of TOML that laptime's files use: `key = value` lines, and arrays over several lines.
+// The subset of TOML that laptime's files use: `key = value` lines, whose arrays may span several lines.
 #pragma once
 
 #include <toml++/toml.h>

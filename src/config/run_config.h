@@ -57,7 +57,7 @@ enum class Optimizer : uint8_t { k2025, k2026, kTorch };
 
 constexpr auto choices_of(Optimizer) { return choices<Optimizer>("2025", "2026", "torch"); }
 
-// Source of fresh weights: the edition's initialisation, or the seeded streams of the golden values.
+// Source of initial weights: the edition's initialisation, or the seeded streams of the golden values.
 enum class WeightInit : uint8_t { kEdition, kStream };
 
 constexpr auto choices_of(WeightInit) { return choices<WeightInit>("edition", "stream"); }
@@ -77,8 +77,8 @@ enum class Batches : uint8_t { kFixed, kFresh };
 
 constexpr auto choices_of(Batches) { return choices<Batches>("fixed", "fresh"); }
 
-// Accepts auto, cpu, cuda and roofline:NAME, even if this machine lacks the device or no machine has the name, and
-// roofline:FILE.toml; throws Error for any other word and for an invalid file.
+// Accepts auto, cpu, cuda, roofline:NAME and roofline:FILE.toml. This machine need not have the device, and NAME need
+// not be a known machine. Throws Error for any other word and for an invalid file.
 std::string canonical_device_name(std::string_view where, std::string_view word);
 
 // The canonical word for --recompute: none, block, every=K or auto; throws Error for any other word.
@@ -123,7 +123,7 @@ struct RunConfig {
   Pass pass = Pass::kStep;
   std::string device = "auto";
   std::optional<int64_t> threads;  // per rank; none: default_threads() (base/cores.h), divided among the ranks
-  // Both are set or neither is. If neither, sampling continues until the median is known.
+  // Set both or neither. If neither is set, sampling continues until the median is known.
   std::optional<int64_t> warmup;
   std::optional<int64_t> steps;
   int64_t seed = 1;
@@ -136,7 +136,7 @@ struct RunConfig {
   MomentType moments = MomentType::kFloat32;
   std::string loss_scale = "none";
   std::optional<double> clip_norm;  // largest global norm of the gradients
-  bool accumulate = false;          // gradients are kept and added to between steps
+  bool accumulate = false;          // steps add to the gradients instead of zeroing them first
   int64_t micro_batches = 1;        // forward and backward passes of a step, each over a part of the batch
   int64_t ranks = 1;                // processes that divide the batch
   Shard shard = Shard::kNone;
@@ -160,13 +160,13 @@ struct RunConfig {
   double budget = 30;  // seconds
   double timeout = 1800;
 
-  // Sequences of a rank; `ranks` divides the batch.
+  // Sequences of each rank; `ranks` must divide the batch.
   int64_t rank_batch() const { return model.batch_size / ranks; }
   // T of the step: crop_context if given, otherwise the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
-  // Not an option: the step is that of another program, described by config_as. Its compiler fuses recomputed work that
+  // Not an option. True for a step of another program, described by config_as: its compiler fuses recomputed work that
   // laptime would launch separately on a GPU, and it does not pad rows.
   bool is_of_other_program = false;
 
@@ -342,7 +342,7 @@ struct RunConfig {
   // clang-format on
 };
 
-// "model=small edition=2025 ...": all options that affect the result, in table order. Two runs are the same run exactly
+// "model=small edition=2025 ...": all options that affect the result, in table order. Two runs are the same if and only
 // if their texts are equal.
 std::string canonical_text(const RunConfig& config);
 

@@ -194,7 +194,7 @@ constexpr std::array kHints{
     Hint{"command", "version", "laptime --version"}};
 // clang-format on
 
-// Model families of other organisations; a word that contains one of these names such a model:
+// Model families of other organisations. A word that contains one of them is taken as the name of a model:
 // "meta-llama/Llama-3.2-1B".
 constexpr std::array<std::string_view, 20> kFamilies{
     "llama",   "mistral", "mixtral", "qwen", "gemma",  "phi-",  "falcon", "deepseek", "pythia", "gpt-j",

@@ -15,7 +15,7 @@ namespace laptime {
 // The bytes [begin, begin + size) of a file; fewer at its end.
 std::vector<std::byte> bytes_at(const InputFile& file, int64_t begin, int64_t size);
 
-// The number whose bytes begin at `at`; 0 if it does not end within the bytes.
+// The number at offset `at`; 0 if it extends past the end of the bytes.
 template <class T>
 T number_at(std::span<const std::byte> bytes, size_t at) {
   T value{};
@@ -37,7 +37,7 @@ FileKind kind_of_text(std::span<const std::byte> begin);
 // Weights without a header: floating-point numbers of one type, roughly as many negative as positive.
 FileKind kind_by_values(std::span<const std::byte> sample);
 
-// True if the bytes are text, which has no control bytes except white space and escape.
+// True if the bytes are text: they contain no control bytes except white space and escape.
 bool is_text(std::span<const std::byte> bytes);
 
 }  // namespace laptime

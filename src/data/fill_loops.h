@@ -1,4 +1,4 @@
-// FillLoops: elements of a stream as float32, compiled once per instruction set, with the same bits from each.
+// FillLoops: elements of a stream as float32, compiled once per instruction set, with bit-identical results.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct FillLoops {
   void (*normal)(uint64_t key, int64_t begin, float* out, int64_t count, NormalShape shape);
 };
 
-// The loops for an instruction set that is compiled in and runs on this machine; the other function uses the widest
-// set.
+// fill_loops_of() returns the loops for an instruction set that is compiled in and runs on this machine; fill_loops()
+// returns those for the widest such set.
 FillLoops fill_loops_of(cpu::Isa isa);
 const FillLoops& fill_loops();
 

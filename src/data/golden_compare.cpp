@@ -11,8 +11,9 @@
 namespace laptime {
 namespace {
 
-constexpr double kFactor = 2;         // for losses, logits and gradients: factor over PyTorch's own distance
-constexpr double kWeightFactor = 6;   // after steps, because AdamW's first steps amplify errors of small gradients
+constexpr double kFactor = 2;  // tolerance of losses, logits and gradients, as a multiple of PyTorch's own distance
+constexpr double kWeightFactor =
+    6;  // likewise for weights after steps, because AdamW's first steps amplify errors of small gradients
 constexpr double kLeastShare = 1e-3;  // minimum denominator of a distance, as a share of the group's largest norm
 constexpr double kPeakShare = 0.05;
 constexpr double kSavedShare = 0.02;  // for editions that call library kernels, which may save more than they need
@@ -89,8 +90,8 @@ double largest_element_of_gradients(const GoldenCase& golden) {
   return largest;
 }
 
-// The norm by which a tensor's distance is divided. The terms of one or two sums may cancel by chance, so such a
-// gradient is measured relative to those of other tensors.
+// The norm by which a tensor's distance is divided. In a gradient of one or two elements, the terms may cancel by
+// chance, so its distance is divided by a norm that takes the gradients of other tensors into account.
 double scale_of(const GoldenCase& golden, const std::string& key) {
   constexpr int64_t kFew = 2;
   const std::string group(split_key(key).group);

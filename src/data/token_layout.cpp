@@ -1,4 +1,4 @@
-// Parses headers of token files, and guesses the type of tokens without one.
+// Parses headers of token files, and guesses the type of tokens in files without a header.
 #include "data/token_layout.h"
 
 #include <fmt/format.h>

@@ -42,7 +42,7 @@ fs::path found_in(const std::string& path) {
                       kWeightsFile, kWeightsIndex);
 }
 
-// The weight files at a path; without an index, no tensors are expected in particular.
+// The weight files at a path; without an index, no particular tensors are expected in them.
 ExpectedTensors files_at(const std::string& path) {
   const fs::path found = found_in(path);
   return found.extension() == ".json" ? shards_of(found) : ExpectedTensors{{found.string(), {}}};

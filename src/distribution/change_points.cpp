@@ -15,8 +15,8 @@ namespace laptime {
 namespace {
 
 constexpr int kOrders = 199;  // random orders of a permutation test
-constexpr int kMostBetter =
-    1;  // a change is accepted if at most this many orders split equally well: (1 + 1) / (199 + 1) is one in a hundred
+// A change is accepted if at most this many orders split equally well: (1 + 1) / (199 + 1) is one in a hundred.
+constexpr int kMostBetter = 1;
 
 struct Split {
   size_t at = 0;

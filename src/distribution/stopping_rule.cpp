@@ -37,7 +37,7 @@ bool judges_noise_at(int64_t count) {
 }  // namespace
 
 int64_t steps_per_sample(Seconds step) {
-  constexpr double kShortestStep = 5e-9;  // a sample of kShortestSample has at most a million such steps
+  constexpr double kShortestStep = 5e-9;  // limits a sample of kShortestSample to a million steps
   const double steps = kShortestSample.count() / std::max(step.count(), kShortestStep);
   return std::max<int64_t>(1, std::llround(std::ceil(steps - 1e-9)));
 }

@@ -27,8 +27,8 @@ std::span<const StabilityWord> stability_words();  // from best to worst
 std::string_view name_of(Stability stability);
 
 // Limits for a typical shared machine. A value equal to its limit is still within it, except for kNoisySpread.
-inline constexpr double kNoisyInterval =
-    0.02;  // distance from the median to the end of its 95 % interval, as a fraction of the median
+// Distance from the median to the farther end of its 95 % interval, as a fraction of the median.
+inline constexpr double kNoisyInterval = 0.02;
 inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kNoisySpread = 0.10;  // sample standard deviation as a fraction of the mean
 inline constexpr double kNoisyDrift = 0.02;   // drift from the first sample to the last, as a fraction of the median

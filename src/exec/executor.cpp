@@ -139,7 +139,7 @@ void Executor::enqueue_steps(const After& after) {
       case Action::Kind::kStep:
         enqueue_step(index);
         if (!after(index)) return;
-        await(index + 1);  // before buffers are freed that communication uses
+        await(index + 1);  // before freeing buffers that communication uses
         break;
       case Action::Kind::kFree:
         if (is_output_[index] || pooled_[index] == nullptr) break;

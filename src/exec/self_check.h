@@ -18,8 +18,8 @@ struct BusyLoops {
   Seconds median{};
   Seconds slowest_tenth{};  // the 90th percentile
   double lost = 0;          // time beyond the median, summed over loops, as a share of the time of all loops
-  double tenfold =
-      0;  // the median time of loops that are ten times as long, relative to the others; 10 if timing is accurate
+  // Median time of loops that are ten times as long, relative to `median`; 10 if timing is accurate.
+  double tenfold = 0;
 };
 
 // Takes about two seconds.

@@ -86,7 +86,7 @@ class OutputCastFolding {
   static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
   static bool is_view(const Node& node) { return node.op->kind == OpKind::kView; }
 
-  // The single type to which every reader casts the value, directly or after views; nothing if some reader does not.
+  // The single type to which every reader casts the value, directly or after views; nothing if there is no such type.
   std::optional<DType> type_cast_to_by_all_readers(ValueId value) const {
     std::optional<DType> type;
     for (const NodeId reader : readers_[index(value)]) {

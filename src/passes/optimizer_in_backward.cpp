@@ -80,7 +80,7 @@ class Scheduler {
     return is_elided_[storage] ? 0 : static_cast<double>(graph_.storage_bytes({static_cast<int32_t>(storage)}));
   }
   bool makes_storage(ValueId output) const { return graph_.storage_roots[storage(output)] == output; }
-  // Constants and tensors that outlive a step are ignored.
+  // True if the step computes the value. Constants and tensors that outlive a step are ignored.
   bool is_of_step(ValueId value) const { return graph_.is_of_step(graph_.value(value).storage); }
 
   // Groups nodes into updates by the storages that the optimizer writes.
@@ -153,7 +153,7 @@ class Scheduler {
       for (const ValueId input : graph_.nodes[node].inputs) use(input);
       for (const ValueId output : graph_.nodes[node].outputs) use(output);
     }
-    // Sorted by storage and node, the last entry of each storage is its last use.
+    // After sorting by storage and node, the last entry of each storage is its last use.
     std::sort(last_use.begin(), last_use.end());
     std::vector<std::pair<size_t, double>> freed;  // node, bytes
     for (size_t i = 0; i < last_use.size(); ++i) {
@@ -171,7 +171,7 @@ class Scheduler {
     }
   }
 
-  // Live bytes while each of the other nodes runs and after it, excluding those held for updates.
+  // Computes the live bytes during and after each node outside the optimizer, without the bytes held for updates.
   void find_live_bytes() {
     during_.assign(others_.size() + 1, 0);
     after_.assign(others_.size() + 1, 0);
@@ -195,7 +195,7 @@ class Scheduler {
     }
   }
 
-  // Runs each update once it is ready and keeps live bytes within the limit; otherwise at the end.
+  // Runs each update as soon as it is ready and live bytes stay within the limit, or else at the end.
   Schedule schedule(double limit) const {
     std::vector<std::vector<size_t>> ready(others_.size() + 1);
     for (size_t i = 0; i < updates_.size(); ++i) ready[updates_[i].ready].push_back(i);

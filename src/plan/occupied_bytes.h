@@ -40,8 +40,8 @@ class OccupiedBytes {
   void collect(size_t node, int begin, int end, int first, int last, std::vector<const ByteRanges*>& met) const;
 
   int steps_ = 0;
-  std::vector<Node>
-      nodes_;  // nodes for steps [begin, end): node 1 covers all, and the children of node n are 2n and 2n + 1
+  // Nodes for steps [begin, end): node 1 covers all steps, and the children of node n are 2n and 2n + 1.
+  std::vector<Node> nodes_;
 };
 
 }  // namespace laptime

@@ -32,7 +32,7 @@ struct Operand {
   TensorType type;
 };
 
-// Communication overlaps with computation.
+// The queues of a step. Communication overlaps with computation.
 inline constexpr int kComputeQueue = 0;
 inline constexpr int kCommunicationQueue = 1;
 
@@ -68,7 +68,7 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<Buffer> buffers;
-  std::vector<PlanStep> setup;  // steps before the first one: they compute constants, and copies of sources
+  std::vector<PlanStep> setup;  // run before the first step: they compute constants, and copies of sources
   std::vector<PlanStep> steps;
   std::vector<Action> actions;
   std::vector<PlanOutput> outputs;

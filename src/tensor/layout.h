@@ -23,7 +23,7 @@ struct Layout {
   int rank() const { return shape.rank(); }
   // Row-major without gaps; axes of size 1 may have any stride.
   bool is_contiguous() const;
-  // The minimum size of the storage in elements, which includes the offset and the last element; 0 without elements.
+  // The minimum size of the storage in elements, which includes the offset and the last element; 0 if there are none.
   int64_t extent() const;
 
   friend bool operator==(const Layout&, const Layout&) = default;
@@ -60,7 +60,7 @@ struct TensorType {
 
 TensorType contiguous_type(DType dtype, const Shape& shape);
 
-// The widest access of a GPU, and a line of its memory.
+// Bytes of a GPU's widest memory access, and of one line of its memory.
 inline constexpr int64_t kWidestAccessBytes = 16, kMemoryLineBytes = 128;
 // Row-major, with a gap after each row so that the next one begins at a multiple of kMemoryLineBytes or, if rows are
 // shorter than eight lines, of kWidestAccessBytes. Nothing reads or writes the gaps. A tensor with fewer than two axes

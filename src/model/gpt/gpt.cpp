@@ -87,7 +87,8 @@ class Gpt {
     build_.name(head.logits, "logits");
     build_.current.frame = build_.function(kLoss);
     build_.hold(head.logits,
-                "logits");  // the caller of the eager program keeps the logits alive until the loss is done
+                // The caller of the eager program keeps the logits alive until the loss is done.
+                "logits");
     return {head.loss, head.logits};
   }
 
@@ -234,7 +235,7 @@ class Gpt {
     }
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
     const ValueId values = [&] {
-      // The library returns the weights, so the function of the layer keeps them alive.
+      // transformers returns the attention weights, so the function of the layer keeps them alive.
       std::swap(build_.current.frame, outer);
       const ValueId all = scaled_dot_product_attention(
           build_, q, k, v, step,
