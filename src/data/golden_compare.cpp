@@ -12,8 +12,7 @@ namespace laptime {
 namespace {
 
 constexpr double kFactor = 2;  // tolerance of losses, logits and gradients, as a multiple of PyTorch's own distance
-constexpr double kWeightFactor =
-    6;  // likewise for weights after steps, because AdamW's first steps amplify errors of small gradients
+constexpr double kWeightFactor = 6;   // weights after steps: AdamW's first steps amplify errors of small gradients
 constexpr double kLeastShare = 1e-3;  // minimum denominator of a distance, as a share of the group's largest norm
 constexpr double kPeakShare = 0.05;
 constexpr double kSavedShare = 0.02;  // for editions that call library kernels, which may save more than they need

@@ -31,8 +31,8 @@ std::string hash_of_file(const std::string& path, std::string_view purpose) {
   return fmt::format("{:016x}", scan_file(InputFile(path, purpose)).hash);
 }
 
-// Calls `replace`. If it throws Error, the configuration keeps the requested value: the point will fail as well, and no
-// run is compared with it.
+// Calls `replace`. If it throws Error, the configuration keeps the requested value: the point will then fail as well,
+// so that no run is compared with it.
 template <class Replace>
 void try_to(const Replace& replace) {
   try {

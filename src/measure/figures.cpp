@@ -31,8 +31,8 @@ constexpr double kClocksAgree = 0.02;
 // Kinds of arithmetic differ in speed by factors of two or more; clocks and noise vary by less than this.
 constexpr double kAnotherArithmetic = 1.5;
 
-// A run above the peak has the peak measured again (measure/limits.h), so the FLOP count or the clock is the likely
-// cause.
+// If a run exceeds the peak, the peak is measured again (measure/limits.h). If the run still exceeds it, the FLOP count
+// or the clock is the likely cause.
 constexpr const char* kAbovePeak =
     "the FLOP count includes masked attention, which kernels skip, or the clock was higher than when the peak was "
     "measured";
@@ -203,8 +203,8 @@ std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurem
   return parts;
 }
 
-// Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest,
-// and by phase and class.
+// Splits the time by which the first steps exceed steady ones: into page faults, at their measured cost, and the rest,
+// and also by phase and class.
 void fill_transient(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;

@@ -20,7 +20,7 @@ PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known)
 
 // The functions below need a point with a device. They throw Error if the device has no kernel for a node of the point.
 
-// Only the plan.
+// Like forecast_point, but makes only the plan.
 Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known);
 
 // The time of all phases of a step, regardless of the pass.

@@ -19,7 +19,7 @@
 
 namespace laptime {
 
-// Measured limits of the device.
+// Limits with which the rates of a run are compared.
 struct MeasuredLimits {
   std::optional<double> product_flops;   // FLOP/s; none for a device that computes nothing
   std::string product_flops_at;          // date of an earlier measurement; empty if it was measured for this run
@@ -38,7 +38,7 @@ struct ReachedProducts {
 };
 
 struct Measurement {
-  SetupTimes setup;  // only memory, weights and data
+  SetupTimes setup;  // only the times for memory, weights and data
   Sampling sampling;
   StoppingRule rule;
   MachineState before;               // machine counters before the first step
@@ -53,9 +53,10 @@ struct Measurement {
   std::vector<LaunchCost> costs;  // from samples and traced steps with launch times; device and date are empty
   ReachedProducts products;
   LossScalingUse loss_scaling;
-  std::optional<int64_t> denormals;  // in weights and states after the last step; counted only if steps became slower
-  std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
-  bool finite = true;                // every loss is finite; without losses, every output of the last step
+  std::optional<int64_t>
+      denormals;               // in weights and optimizer states after the last step; counted only after a slowdown
+  std::vector<double> losses;  // loss of each step; empty if nothing is computed or the model has no loss
+  bool finite = true;          // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // resident memory before the plan's memory is allocated
   int64_t peak_bytes = 0;                 // peak device memory in use

@@ -26,10 +26,10 @@ namespace laptime {
 struct RecordedPoint {
   RunConfig config;              // resolved; does not describe the model unless it is known
   bool knows_model = false;      // given by --model, with batch and context
-  std::optional<Device> device;  // its measured peak is compared with the steps; none if they ran elsewhere
+  std::optional<Device> device;  // the steps are compared with its measured peak; none if they ran elsewhere
   std::string name;              // "step/model:small/ctx:256/dtype:float32/batch:4/system:pytorch"
   std::string version;           // "pytorch 2.15.0"
-  JsonObject stated;             // for a record's config: null for every unknown option
+  JsonObject stated;             // the config of the record, with null for every unknown option
 };
 
 // True if the option applies to steps that laptime does not run: options of model, pass, mode, number type,
@@ -40,8 +40,8 @@ bool describes_recorded_steps(std::string_view flag);
 // batch or context, dimensions or tokens combined with the wrong options, a device that only predicts.
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system);
 
-// Takes the steps one at a time. If steps state when they began, they are assumed to run now on this machine, so its
-// counters are read after each. Otherwise steps follow one another without a pause, on any machine.
+// Takes the steps one at a time. If steps state when they began, they are assumed to run now on this machine, so the
+// machine's counters are read after each step. Otherwise steps follow one another without a pause, on any machine.
 class RecordedSteps {
  public:
   explicit RecordedSteps(const RecordedPoint& point);

@@ -89,7 +89,7 @@ double loss_of(const Json& value) {
   return value.get<double>();
 }
 
-// A name that a record can use alongside the names of passes: "data", "all_reduce".
+// True for a name that a record can use alongside the names of passes: "data", "all_reduce".
 bool is_phase_name(std::string_view name) {
   constexpr size_t kLongestName = 32;
   constexpr std::array<std::string_view, 4> kTaken{"step", "inference", "forward_backward", "residue"};

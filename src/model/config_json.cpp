@@ -229,8 +229,7 @@ class Reader {
   }
 
   void read_llama(ModelConfig& model) {
-    const bool is_usual =
-        family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // a null key: number of heads
+    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: number of heads
     const int64_t kv_heads = integer_or("num_key_value_heads", is_usual ? family_.default_kv_heads : model.num_heads);
     if (model.num_heads % kv_heads != 0)
       refuse("num_key_value_heads", fmt::format("{}", kv_heads), fmt::format("give a divisor of {}", model.num_heads));

@@ -47,7 +47,7 @@ std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signatur
                                       const KernelRules& rules = {});
 
 // The stored choice for the signature with this text, if it is still one of `supported`. Null if there is none, or if
-// the kernel no longer exists or no longer supports the signature, which is then measured again.
+// the kernel no longer exists or no longer supports the signature; the signature is then measured again.
 const Kernel* measured_kernel(const KernelChoices& choices, const std::string& signature,
                               std::span<const Kernel* const> supported);
 

@@ -43,7 +43,7 @@ std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
   return values;
 }
 
-// The run of a golden case with the engine that `machine` describes.
+// The run of a golden case with the engine options of `machine`.
 RunConfig verified_config(const GoldenCase& golden, Precision precision, const RunConfig& machine) {
   RunConfig config = run_config_of(golden, precision);
   RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
@@ -52,7 +52,7 @@ RunConfig verified_config(const GoldenCase& golden, Precision precision, const R
   return config;
 }
 
-// Why bench would reject such a run; empty if it would not.
+// Why bench would reject the configuration; empty if it would not.
 std::string refusal_of(const RunConfig& config) {
   try {
     validate(config);
