@@ -44,7 +44,7 @@ std::optional<double> cpu_quota(const std::vector<Cgroup>& groups);
 // How often and how long a CPU quota stopped threads, summed over `groups`; empty if not counted.
 struct Throttling {
   int64_t periods = 0;  // scheduling periods in which a group used up its quota
-  double seconds = 0;   // summed over cores
+  double seconds = 0;   // how long threads were stopped, summed over cores
 };
 std::optional<Throttling> read_throttling(const std::vector<Cgroup>& groups);
 

@@ -15,7 +15,7 @@ std::vector<int64_t> allowed_cores(const std::filesystem::path& root = "/");
 struct DefaultThreads {
   int threads = 1;
   std::string reason;       // "2 cores", "8 cores of 16 hardware threads", "OMP_NUM_THREADS", ...
-  bool is_unusual = false;  // fewer than the hardware threads that the process may use
+  bool is_unusual = false;  // `threads` is below the number of hardware threads that the process may use
 };
 
 // Returns OMP_NUM_THREADS (the first number of a list), limited to the hardware threads that the process may use. If it

@@ -26,13 +26,13 @@ struct Machine {
   std::optional<int64_t> physical_cores;
   std::optional<bool> smt;               // several logical cores per physical core
   std::optional<int64_t> cores_online;   // logical cores
-  std::optional<int64_t> cores_allowed;  // allowed by the process's affinity
+  std::optional<int64_t> cores_allowed;  // number of hardware threads in the process's affinity mask
   std::optional<std::string> affinity;   // "0-3,8"
   // Kinds of cores in a hybrid processor: "performance 0-15", "efficient 16-23"; empty if all cores are of one kind.
   std::vector<std::string> core_kinds;
   std::optional<double> cpu_quota;  // in cores, from the tightest cgroup; none if unlimited
   std::optional<int64_t> numa_nodes;
-  std::vector<std::string> isa_available;  // relevant ones: "avx2", "fma", "avx512f", "avx512_bf16", ...
+  std::vector<std::string> isa_available;  // sets that can affect kernels: "avx2", "fma", "avx512f", "avx512_bf16", ...
   std::optional<std::string> isa_used;     // the set for which kernels were chosen; set by the caller that chose them
   std::optional<int64_t> l1d_bytes;        // per core
   std::optional<int64_t> l2_bytes;
@@ -52,7 +52,7 @@ struct Machine {
   std::optional<std::string> hypervisor;  // "KVMKVMKVM"; "none" on bare metal
   std::vector<double> load_average;       // over 1, 5 and 15 minutes, before the run
   std::string compiler;
-  std::optional<std::string> sanitizer;  // figures from such a build are meaningless
+  std::optional<std::string> sanitizer;  // "address"; a build with a sanitizer gives meaningless times
   std::vector<std::string> libraries;    // "fmt 9.1.0"
 
   LAPTIME_FIELDS(cpu_model, cpu_vendor, cpu_family, cpu_model_number, cpu_stepping, microcode, sockets, physical_cores,

@@ -18,7 +18,7 @@ constexpr int kDataTag = 0;
 constexpr int kLifeTag = 1;
 constexpr Seconds kSignEvery{0.5};
 constexpr Seconds kLookEvery{0.25};
-constexpr int64_t kLargestMessage = int64_t{1} << 30;  // MPI counts in int
+constexpr int64_t kLargestMessage = int64_t{1} << 30;  // bytes; MPI takes counts as int
 
 }  // namespace
 

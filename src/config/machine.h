@@ -39,7 +39,7 @@ struct DataSheet {
   int64_t memory = 0;         // bytes
   double bandwidth = 0;
   double launch = 0;    // seconds to start a kernel
-  double float32 = 0;   // FLOP/s, also of all ops other than matrix products
+  double float32 = 0;   // FLOP/s; also for all ops other than matrix products
   double tf32 = 0;      // 0: the machine does not support it
   double bfloat16 = 0;  // 0: the machine does not support it
   double float8 = 0;    // 0: the machine does not support it
@@ -53,11 +53,11 @@ struct DataSheet {
   // times.
   int64_t processors = 0;  // SMs, which compute tiles of a product in parallel
   int64_t cache = 0;       // bytes of the last-level cache, shared by all processors
-  double reached_float32 = 0, reached_tf32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // shares
+  double reached_float32 = 0, reached_tf32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // fractions of the peaks
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // optional: on one device in each mode, and on several devices
+  PublishedRuns eager{}, compile{}, parallel{};  // optional; on one device in each mode, and on several devices
 
   // Links between devices; all fields set or none.
   double link_bandwidth = 0;     // bytes/s per device and direction, within a node

@@ -31,8 +31,8 @@ Split best_split(std::span<const double> series) {
     for (size_t i = begin; i < end; ++i) sum += std::abs(series[i] - series[index]);
     return sum;
   };
-  double left = 0;   // over all pairs on the left
-  double right = 0;  // over all pairs on the right
+  double left = 0;   // sum of |x - y| over all pairs on the left
+  double right = 0;  // sum of |x - y| over all pairs on the right
   double across = 0;
   for (size_t i = 0; i < n; ++i) right += distances_to(i, i + 1, n);
   Split best;
@@ -96,7 +96,7 @@ std::vector<size_t> find_change_points(std::span<const double> series, double le
   if (series.size() > kMostOfSeries)
     throw Error::format("a series of {} figures is too long; at most {} are allowed", series.size(), kMostOfSeries);
   if (series.size() < 2 * kFewestOfLevel) return {};
-  sorted_samples(series);  // checks them
+  sorted_samples(series);  // only to check the figures
   Search search(least);
   search.split(series, 0);
   return std::move(search).found();

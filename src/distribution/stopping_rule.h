@@ -40,7 +40,7 @@ struct SamplingLimits {
 
 enum class StopReason : uint8_t {
   kInterval,  // the median is known to interval_within
-  kEnough,    // it is known to interval_enough, and twice the samples would not reach interval_within
+  kEnough,    // the median is known to interval_enough, and twice the samples would not reach interval_within
   kNoise,     // twice the samples would not reach interval_enough, or did not narrow the interval
   kTime,      // the budget is spent
   kSamples,

@@ -48,7 +48,7 @@ struct Observations {
   std::span<const double> throttled_fractions;  // share of the threads' time lost to a CPU quota
   std::span<const double> waiting_fractions;    // share of the threads' time lost waiting for a core
   Seconds shortest_timed{};                     // the shortest time that was measured as one interval
-  std::string meaningless{};                    // why times of this program are meaningless; empty if they are not
+  std::string meaningless{};                    // why times of this program are meaningless; empty if they are valid
 };
 
 struct Judgement {
@@ -57,7 +57,7 @@ struct Judgement {
   // finally remarks, which cause none.
   std::vector<std::string> reasons;
   std::optional<double> lost;  // the largest of the three shares of lost time; none if none was measured
-  std::string_view lost_to{};  // where that time was lost; empty if none was
+  std::string_view lost_to{};  // where that time was lost; empty if no time was lost
 };
 
 // no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.

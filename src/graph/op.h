@@ -58,7 +58,7 @@ struct GradientContext {
   const Attributes& attributes;
   std::span<const ValueId> in;
   std::span<const ValueId> out;
-  std::span<const ValueId> grad_out;  // invalid if the loss does not depend on that output
+  std::span<const ValueId> grad_out;  // invalid where the loss does not depend on the output
   std::vector<bool> wanted;           // which inputs need a gradient
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
   // If true, computes the gradient of a weight before that of the other factor, so that the other factor is freed

@@ -28,8 +28,8 @@ struct MeasuredWork {
   std::optional<double> datasheet_flops{};     // peak FLOP/s of the device
   ProductMath peak_math = ProductMath::kNone;  // arithmetic for which the peaks are stated and measured
   std::optional<int> threads{};  // number of threads that shared the work; none for a device without threads
-  bool is_predicted = false;     // a device model produced the times
-  bool in_this_process = true;   // the counters and the build of this process apply to the steps
+  bool is_predicted = false;     // true if a device model produced the times
+  bool in_this_process = true;   // true if the counters and the build of this process apply to the steps
 };
 
 // Sets the status and, if there is a sample, everything derived from the samples: times, phases, rates, first steps,

@@ -48,7 +48,7 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
 enum class Enlarged : uint8_t { kBatch, kContext };
 
 inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of the search for the largest size that fits
-inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
+inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of this search, in tokens
 
 // The largest value with which the point fits in memory; 0 if it does not fit even with 1. The search stops at `limit`.
 // `before_plan`, if not null, is called before each plan, which may take seconds; it may throw.

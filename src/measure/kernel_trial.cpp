@@ -81,7 +81,7 @@ void prepare(Contest& contest, Backend& backend) {
   for (const Kernel* kernel : contest.kernels) {
     if (is_ready(*kernel, contest.signature, backend)) ready.push_back(kernel);
   }
-  if (ready.empty()) backend.prepare(*contest.kernels.front(), contest.signature);  // throws the reason
+  if (ready.empty()) backend.prepare(*contest.kernels.front(), contest.signature);  // throws Error with the reason
   contest.kernels = std::move(ready);
 }
 

@@ -50,7 +50,7 @@ class RecordedSteps {
   void add(const StepLine& line);
 
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
-  bool is_done() const;          // no further step is needed
+  bool is_done() const;          // true if no further step is needed
   std::string progress() const;  // the last step, "sample 3, step 8", or why no further step is needed
 
   // The results of the steps. `interrupted_by` says what ended them before they were done; empty otherwise. Requires at

@@ -42,7 +42,7 @@ struct ModelSummary {
   // FLOPs of the matrix products of one forward pass over batch_size x context_length positions, counting full
   // attention instead of causal attention. Backward has twice as many.
   int64_t forward_flops = 0;
-  int64_t attention_flops = 0;  // FLOPs of products of two activations: queries by keys, and weights by values
+  int64_t attention_flops = 0;  // FLOPs of products of two activations: queries by keys, attention weights by values
   int64_t head_flops = 0;       // FLOPs of the product that computes the logits; 0 without logits
 };
 

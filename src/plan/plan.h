@@ -40,7 +40,7 @@ struct PlanStep {
   const Kernel* kernel = nullptr;
   Attributes attributes;
   std::vector<Operand> in, out;
-  int workspace = -1;         // buffer
+  int workspace = -1;         // index of the buffer; -1: none
   int queue = kComputeQueue;  // steps of different queues may run at the same time
   std::vector<int> waits{};   // steps of other queues that must finish first
   Phase phase = Phase::kForward;

@@ -26,8 +26,8 @@ struct StoredTypes {
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
   bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
-  double live_parameters = 0;      // gathered parameters kept for reuse; 0: two layers and the embedding
-  double bucket_bytes = 0;         // gradients that wait to be reduced
+  double live_parameters = 0;      // number of gathered parameters kept for reuse; 0: two layers and the embedding
+  double bucket_bytes = 0;         // bytes of gradients that wait to be reduced
 };
 
 struct RankBytes {

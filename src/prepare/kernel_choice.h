@@ -32,7 +32,7 @@ KernelsBySignature read_kernels_file(const std::string& path);
 struct KernelChoices {
   KernelRules rules;  // which kernels may be chosen
   KernelsBySignature measured;
-  bool takes_measured = true;  // false: their workspaces do not fit, so the first candidates are used
+  bool takes_measured = true;  // false: the measured kernels' workspaces do not fit, so the first candidates are used
   bool saves_memory = false;   // choose the candidate with the least workspace, because nothing else fits
   KernelsBySignature pinned;   // override `measured` and are not timed
   std::string pinned_by;       // origin of `pinned` for messages: "kernels file 'choices.json'"

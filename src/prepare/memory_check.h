@@ -18,8 +18,8 @@ struct MemoryBound {
   std::optional<int64_t> bytes{};  // none if unknown
   // "the step may use 8.000 GiB (--memory-limit)", "the step may use 22.80 GiB (95 % of 24.00 GiB, MemAvailable)"
   std::string text;
-  HeldBytes held_bytes = nullptr;  // from the device
-  bool pools_steps = false;        // from the device
+  HeldBytes held_bytes = nullptr;  // Device::held_bytes
+  bool pools_steps = false;        // Device::pools_steps
 
   bool fits(int64_t wanted) const { return !bytes || wanted <= *bytes; }
   int64_t held(int64_t bytes) const { return held_bytes == nullptr ? bytes : held_bytes(bytes); }

@@ -73,7 +73,7 @@ struct Float16 {
       half = 0x7E00U | ((size >> 13U) & 0x3FFU);  // NaN stays NaN
     } else if (size >= 0x477FF000U) {             // 65520: rounds to more than 65504, the largest number
       half = 0x7C00U;
-    } else if (size < 0x38800000U) {  // 2^-14: subnormal, a multiple of 2^-24; adding 1/2 rounds to one
+    } else if (size < 0x38800000U) {  // below 2^-14: subnormal; adding 1/2 rounds to a multiple of 2^-24
       half = std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5F) - std::bit_cast<uint32_t>(0.5F);
     } else {
       half = (size + 0xFFFU + ((size >> 13U) & 1U) - (112U << 23U)) >> 13U;

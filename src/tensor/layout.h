@@ -30,7 +30,7 @@ struct Layout {
 };
 
 Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axis axes[k] of `in`
-Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape`, stride 0
+Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape` with stride 0
 // The `size` elements begin, begin + step, ... along an axis. LAPTIME_CHECK fails if one is outside it.
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
 // A view of the elements in the same order with another shape; empty if that requires a copy.
@@ -53,7 +53,7 @@ struct TensorType {
   int64_t bytes() const { return (Size(numel()) * size_of(dtype)).value(); }
   // The bytes of the storage that a value of this type needs, including gaps between its elements.
   int64_t storage_bytes() const { return (Size(layout.extent()) * size_of(dtype)).value(); }
-  std::string text() const;  // "float32 [3, 18, 40]", with strides if it is not contiguous and an offset if not 0
+  std::string text() const;  // "float32 [3, 18, 40]"; adds the strides unless contiguous, and the offset unless 0
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };

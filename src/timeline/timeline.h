@@ -15,7 +15,7 @@ struct Event {
 };
 
 struct Timeline {
-  std::vector<Event> events;  // in order
+  std::vector<Event> events;  // in order of time
   Seconds begin{};            // start of the whole step, before the first event
   Seconds end{};
   Seconds communication{};        // time during which communication ran

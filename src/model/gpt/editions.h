@@ -36,7 +36,7 @@ struct GptDefaults {
   Optimizer optimizer = Optimizer::kTorch;
   bool weight_tie = false;
   bool bias = false;
-  bool projection_bias = false;  // --attention-bias and --mlp-bias
+  bool projection_bias = false;  // default of --attention-bias and --mlp-bias
   bool parallel_residual = false;
   double rotary_share = 1;
   int64_t warmup = 0;  // used if only steps is given

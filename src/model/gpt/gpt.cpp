@@ -24,13 +24,13 @@
 namespace laptime {
 namespace {
 
-constexpr const char* kForward = "forward";  // frames: the functions of the eager program
+constexpr const char* kForward = "forward";  // names of frames: functions of the eager program
 constexpr const char* kLoss = "loss";
 constexpr const char* kHead = "lm_head";
 
 struct Attention {
   nn::Linear q_proj;
-  std::optional<nn::Norm> q_norm;  // norms of each head, like k_norm
+  std::optional<nn::Norm> q_norm;  // normalises each head, as k_norm does
   nn::Linear k_proj;
   std::optional<nn::Norm> k_norm;
   nn::Linear v_proj, output_proj;
