@@ -29,8 +29,8 @@ std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view 
 struct CgroupMemory {
   std::string name;
   int64_t limit = 0;  // bytes: memory.max (version 1: memory.limit_in_bytes), or memory.high if that is smaller
-  // Bytes in use without inactive file pages, which the kernel reclaims before it kills a process. If a group hides its
-  // statistics, these pages count as used.
+  // Bytes in use, not counting inactive file pages, which the kernel reclaims before it kills a process. If a group
+  // hides its statistics, these pages count as used.
   int64_t used = 0;
   bool is_soft = false;  // memory.high: above it the kernel slows the group down instead of killing it
 };

@@ -114,7 +114,7 @@ Library to_library(const Json& json) {
     return array;
   }
   Library object = Library::object();
-  // The keys are distinct. Adding them one by one would search through all of them each time.
+  // The keys are known to be distinct, so members are appended; inserting each by key would search all earlier ones.
   Library::object_t::Container& members = object.get_ref<Library::object_t&>();
   for (const auto& [key, value] : json.items()) members.emplace_back(key, to_library(value));
   return object;

@@ -14,8 +14,8 @@ namespace laptime {
 // Parses a document, which messages call `where`. Throws Error if it is not JSON or has more than `max_depth` levels.
 Json parse_json(std::string_view text, const std::string& where, int max_depth);
 
-// Refers to the document, which must outlive it. Functions that convert or enter the value throw Error if it has
-// another type, lacks the key or is out of range.
+// Refers to the document, which must outlive the field. Functions that convert the value, or enter one of its elements
+// or members, throw Error if the value has another type, lacks the key or is out of range.
 class JsonField {
  public:
   JsonField(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}

@@ -137,7 +137,7 @@ void describe_system(Machine& machine, const fs::path& root) {
   if (const auto load = read_text_file(root / "proc/loadavg")) machine.load_average = parse_load_average(*load);
 }
 
-// Fields that describe this process rather than the machine.
+// Fills in the fields that describe this process rather than the machine.
 void describe_process(Machine& machine) {
   const unsigned control = _mm_getcsr();
   machine.flush_to_zero = (control & 0x8000U) != 0;       // bit 15

@@ -1,4 +1,4 @@
-// Sweep: a list of values for each option, whose product is a set of points.
+// Sweep: lists of option values, whose product is a set of points.
 #pragma once
 
 #include <string>

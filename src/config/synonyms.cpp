@@ -1,4 +1,4 @@
-// The tables of synonyms and hints.
+// The tables of synonyms and hints, and their look-up.
 #include "config/synonyms.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Recognises files that do not contain tokens.
+// Recognises files that do not contain tokens, and reads numbers from their bytes.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ struct NormalShape {
 struct FillLoops {
   // center + (2u - 2^24) 2^-24 amplitude, where u is the top 24 bits; the product and the sum are each rounded once.
   void (*uniform)(uint64_t key, int64_t begin, float* out, int64_t count, float amplitude, float center);
-  // By inversion, using the top 32 bits.
+  // Normal values by inversion, from the top 32 bits.
   void (*normal)(uint64_t key, int64_t begin, float* out, int64_t count, NormalShape shape);
 };
 

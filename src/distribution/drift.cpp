@@ -17,8 +17,8 @@ namespace {
 constexpr double kSignificant = 2.576;  // in standard deviations; a normal variable exceeds it in 1 % of cases
 constexpr size_t kMostGroups = 400;     // bounds the number of pairs
 
-// The samples, or the medians of consecutive groups of equal size. The newest samples are left out if they do not fill
-// a group.
+// The samples, or the medians of consecutive groups of equal size. The last samples are left out if they do not fill a
+// group.
 std::vector<double> in_groups(std::span<const double> samples) {
   const size_t size = (samples.size() + kMostGroups - 1) / kMostGroups;
   std::vector<double> groups;

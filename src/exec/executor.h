@@ -84,7 +84,7 @@ class Executor {
   void set_up();
   // Enqueues every step and the marks.
   void enqueue(Marks marks);
-  // Enqueues every step, and calls `after` with its number. If it returns false, the loop ends.
+  // Enqueues every step, and calls `after` with the number of the step; ends the loop if `after` returns false.
   template <class After>
   void enqueue_steps(const After& after);
   void enqueue_step(size_t number);
@@ -102,7 +102,7 @@ class Executor {
   BoundStep bind(const PlanStep& step);
   size_t awaited_by(const PlanStep& step) const;
   std::vector<std::byte> read(const TensorView& view) const;
-  // The worst value in a view.
+  // The worst value in a view; NaN is worse than infinity.
   enum class Worst : uint8_t { kUsual, kInfinity, kNan };
   static Worst worst_of(const TensorView& values);
   Worst worst_in(const TensorView& view) const;

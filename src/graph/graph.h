@@ -31,7 +31,7 @@ inline constexpr int kRoleCount = 8;
 const char* name_of(Phase phase);  // "forward"
 const char* name_of(Role role);    // "optimizer_state"
 
-// The kind of work that a kernel does. Profiles sum up time by it.
+// The kind of work that a kernel does. Profiles sum up time by kind of work.
 enum class WorkClass : uint8_t {
   kMatmul,
   kAttention,  // scores, softmax and values in one kernel

@@ -91,7 +91,7 @@ struct Update {
 struct OpCard {
   const char* name = "";
   OpKind kind = OpKind::kPointwise;
-  // The class of its work; if absent, it follows from the kind. Ops that result from lowering this op inherit the
+  // The class of the op's work; if absent, it follows from `kind`. Ops that result from lowering this op inherit the
   // class, unless this op is a contraction.
   std::optional<WorkClass> work_class{};
 
@@ -131,8 +131,8 @@ struct OpCard {
   // Inputs that may have padded rows and are then read at least as fast as without gaps.
   IndexSet reads_padded_rows{};
   // Lowers the op to the ops of its decomposition, for one group of rows at a time, so that the backward of a group can
-  // follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose` where the
-  // op is kept whole.
+  // follow its forward before the next group begins. To this end, the nodes of a group are deferred. Used instead of
+  // `decompose` where the op is kept whole.
   std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
   // Null: never.

@@ -160,8 +160,8 @@ void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& 
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
 
-// The measured steps with the median time: one, or the two in the middle. Their parts sum to that time, unlike medians
-// of the parts.
+// The measured steps with the median time: one, or the two in the middle. Their parts sum to the median time, which
+// medians of the parts would not.
 std::vector<size_t> median_steps(const Sampling& sampling) {
   std::vector<size_t> steps(sampling.steps.size() - static_cast<size_t>(sampling.warmup));
   std::iota(steps.begin(), steps.end(), static_cast<size_t>(sampling.warmup));
@@ -310,7 +310,7 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   }
 }
 
-// Machine counters during the samples. A page fault during a sample is a defect of the program.
+// Fills in the machine counters during the samples. A page fault during a sample is a defect of the program.
 void fill_disturbance(const Measurement& run, const std::optional<DeviceSensors>& sensors, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;

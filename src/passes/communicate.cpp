@@ -1,5 +1,5 @@
 // Walks over the step once: emits communication when its inputs are ready, and waits before the first node that reads
-// it.
+// the results.
 #include "passes/communicate.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Finds devices by name.
+// Describes the device that a configuration names, and opens its backend.
 #include "prepare/device.h"
 
 #include <fmt/format.h>
