@@ -98,7 +98,7 @@ std::optional<double> quota_of(const Cgroup& group) {
 }  // namespace
 
 std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view cgroup, std::string_view mountinfo) {
-  // hierarchy-id:controllers:path; version 2 is "0::path".
+  // Each line is "hierarchy-id:controllers:path"; that of version 2 is "0::path".
   std::optional<std::string> path1;
   std::optional<std::string> path2;
   for (const std::string_view line : split(cgroup, '\n')) {

@@ -88,7 +88,8 @@ class Json {
   bool is_structured() const { return is_array() || is_object(); }
   const char* type_name() const;  // "null", "boolean", "number", "string", "array", "object"
 
-  // T is bool, an integer, double or std::string. Throws JsonError if the value is of another kind; numbers convert.
+  // T is bool, an integer, double or std::string. Throws JsonError if the value is of another kind, except that any
+  // number converts to a number type.
   template <class T>
   T get() const {
     if constexpr (std::same_as<T, bool>)

@@ -21,7 +21,7 @@
 
 namespace laptime {
 
-// A struct whose `visit_fields` names each field by a Key, or by an Option, whose key is then the name.
+// A struct whose `visit_fields` names each field by a Key or by the key of an Option.
 //
 //   field                           JSON
 //   bool, int64_t                   unchanged

@@ -133,7 +133,7 @@ void check_syntax(std::string_view text, std::string_view name) {
   }
 }
 
-// True if a line has a comma between two digits, outside an array.
+// True if line `line` of the text has a comma between two digits, outside an array.
 bool is_decimal_comma(std::string_view text, size_t line) {
   for (size_t number = 1; number < line; ++number) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
   text = text.substr(0, text.find('\n'));

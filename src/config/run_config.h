@@ -38,8 +38,8 @@ enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };
 
 constexpr auto choices_of(Float32Precision) { return choices<Float32Precision>("auto", "ieee", "split"); }
 
-// Imitates how a framework would run the step. Eager mode lowers composites to primitives and runs them one by one;
-// compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
+// How a framework would run the step, which laptime imitates. Eager mode lowers composites to primitives and runs them
+// one by one; compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
 constexpr auto choices_of(Mode) { return choices<Mode>("eager", "compile"); }
 
@@ -62,7 +62,8 @@ enum class WeightInit : uint8_t { kEdition, kStream };
 
 constexpr auto choices_of(WeightInit) { return choices<WeightInit>("edition", "stream"); }
 
-// How --data stores tokens: raw 16- or 32-bit numbers, llm.c's files, numpy arrays, or one token per byte.
+// How --data stores tokens: as raw 16- or 32-bit numbers, in llm.c's files, in numpy arrays, or as one token per byte.
+// kAuto recognises the format.
 enum class DataFormat : uint8_t { kAuto, kUint16, kUint32, kLlmc, kNpy, kBytes };
 
 constexpr auto choices_of(DataFormat) {

@@ -65,7 +65,7 @@ constexpr std::array kSynonyms{
     // formats
     Synonym{"output", "md", "markdown"}, Synonym{"output", "text", "table"}, Synonym{"output", "txt", "table"},
     Synonym{"output", "ndjson", "jsonl"}, Synonym{"output", "json-lines", "jsonl"},
-    // devices; known machines have their names as well
+    // devices; the names of known machines also work
     Synonym{"device", "gpu", "cuda"}, Synonym{"device", "4090", "roofline:rtx4090"},
     Synonym{"device", "3070", "roofline:rtx3070"},
     // models

@@ -28,13 +28,14 @@ struct FileKind {
   std::string remedy;  // "unpack it"
 };
 
-// Kinds with a distinctive start, such as archives, tables, checkpoints, pickles, and llm.c files without tokens.
+// Recognises kinds with a distinctive start, such as archives, tables, checkpoints, pickles, and llm.c files without
+// tokens.
 FileKind kind_by_signature(const InputFile& file);
 
-// JSON that describes a model, and UTF-16 text: no model is trained on these.
+// Recognises JSON that describes a model, and UTF-16 text: no model is trained on these.
 FileKind kind_of_text(std::span<const std::byte> begin);
 
-// Weights without a header: floating-point numbers of one type, roughly as many negative as positive.
+// Recognises weights without a header: floating-point numbers of one type, roughly as many negative as positive.
 FileKind kind_by_values(std::span<const std::byte> sample);
 
 // True if the bytes are text: they contain no control bytes except white space and escape.

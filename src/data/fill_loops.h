@@ -14,7 +14,7 @@ struct NormalShape {
   float std;
 };
 
-// Each writes elements [begin, begin + count) of the stream whose element i is splitmix64(key + i).
+// Each function writes elements [begin, begin + count) of the stream whose element i is splitmix64(key + i).
 struct FillLoops {
   // center + (2u - 2^24) 2^-24 amplitude, where u is the top 24 bits; the product and the sum are each rounded once.
   void (*uniform)(uint64_t key, int64_t begin, float* out, int64_t count, float amplitude, float center);

@@ -79,7 +79,7 @@ bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   return golden.norms.at(key).norm <= share * golden.largest_norm.at("grad");
 }
 
-// The largest root mean square of a gradient's elements.
+// The largest, over all gradients, of the root mean square of a gradient's elements.
 double largest_element_of_gradients(const GoldenCase& golden) {
   double largest = 0;
   for (const auto& [key, stored] : golden.norms) {
@@ -112,8 +112,8 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
   return kFactor * std::max(torch_error, floors.tensors);
 }
 
-// For each element of `stored`, the values of `key`: true if it is one of moved_by_rounding(). All false if the file
-// stores the gradient at other positions.
+// For each element of `stored` (the stored values of `key`): true if it is one of moved_by_rounding(). All false if the
+// file stores the gradient at other positions.
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 // File paths, each with the names of the tensors that an index expects in the file.
 using ExpectedTensors = std::map<std::string, std::vector<std::string>>;
 
-// The files listed in an index; they are in the same folder.
+// The files listed in an index; they are in the folder of the index.
 ExpectedTensors shards_of(const fs::path& index) {
   constexpr size_t kLargest = 64'000'000;
   constexpr int kMaxDepth = 8;

@@ -23,7 +23,8 @@ struct Split {
   double distance = 0;  // energy distance of the two sides, weighted by their sizes
 };
 
-// Moving one figure from right to left changes each sum of |x - y| by the distances to that figure alone.
+// Finds the best split incrementally: moving one figure from right to left changes each sum of |x - y| only by the
+// distances to that figure.
 Split best_split(std::span<const double> series) {
   const size_t n = series.size();
   const auto distances_to = [&](size_t index, size_t begin, size_t end) {

@@ -26,8 +26,8 @@ struct StabilityWord {
 std::span<const StabilityWord> stability_words();  // from best to worst
 std::string_view name_of(Stability stability);
 
-// Limits for a typical shared machine. A value equal to its limit is still within it, except for kNoisySpread.
-// Distance from the median to the farther end of its 95 % interval, as a fraction of the median.
+// Limits for a typical shared machine. A value equal to its limit is still within it, except for kNoisySpread. The
+// first two limit the distance from the median to the farther end of its 95 % interval, as a fraction of the median.
 inline constexpr double kNoisyInterval = 0.02;
 inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kNoisySpread = 0.10;  // sample standard deviation as a fraction of the mean

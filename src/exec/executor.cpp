@@ -171,7 +171,8 @@ void Executor::enqueue(Marks marks) {
 
 Timeline Executor::run(Marks marks) {
   Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
-  // Recorded after the first step, in which kernels and libraries load code; a recording must not include that.
+  // The step is recorded after its first run, in which kernels and libraries load code, which a recording must not
+  // include.
   if (recording_ == nullptr && backend_.records_steps())
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
   return timeline;

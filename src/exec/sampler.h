@@ -23,7 +23,7 @@ struct StepHooks {
   std::function<bool(bool wants_step)> agree;
 };
 
-// When to stop sampling.
+// When to stop sampling, and which launches to mark.
 struct SamplingRequest {
   StoppingRule rule;
   bool fixed = false;  // fixed number of samples of one step each, however short

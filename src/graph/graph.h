@@ -118,9 +118,8 @@ struct NodeAnnotations {
   bool deferred = false;       // a forward node that runs when backward first reads its result
   std::vector<Place> parts{};  // for a composite that spans modules: the places of its lowered parts, in order
   Region region{};             // region of the scope
-  std::optional<WorkClass>
-      // Inherited from the composite that the node was lowered from, if the composite's card sets it.
-      work_class{};
+  // Inherited from the composite that the node was lowered from, if the composite's card sets it.
+  std::optional<WorkClass> work_class{};
 };
 
 struct Node {

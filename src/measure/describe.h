@@ -22,7 +22,7 @@ Record describe_planned(const SweepPoint& point);
 // Like describe_planned; adds the tokens of --data, and as config_hash the hash of identity_text() for this machine.
 Record describe_point(const ResolvedPoint& point);
 
-// An id that is unique to one command: its date and its process.
+// An id unique to one run of the program, made from the current time and the process id.
 std::string new_run_id();
 
 // Identifies this build of the program by a hash of its executable file.

@@ -114,7 +114,8 @@ std::string reason_of_clocks(const HostClock& host) {
 }
 
 // "a product in float32 reached 310.0 TFLOP/s, above the peak of float32 (...): it used different arithmetic, or ...";
-// empty unless the fastest product exceeds a peak of the arithmetic that its kernel claims by kAnotherArithmetic.
+// empty unless the fastest product is faster than a peak of the arithmetic that its kernel claims by a factor of
+// kAnotherArithmetic.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";

@@ -32,7 +32,7 @@ std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass);
 // Seconds per step in every sample, for the part of a step that `time` selects.
 std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time);
 
-// The time of the pass in one step.
+// Selects the time of the pass in one step.
 ReportedTime reported_time(const Plan& plan, Pass pass);
 // Likewise for a step with these phases.
 ReportedTime reported_time(std::span<const Phase> phases, Pass pass);

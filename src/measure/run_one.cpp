@@ -137,7 +137,7 @@ class Point {
   }
 
   // After a trial the point is planned again, because the chosen kernels may need other workspaces. If a different
-  // recomputation then fits, the trial includes its new signatures, too.
+  // recomputation then fits, its new signatures are tried, too.
   Prepared prepare_with_trial(const Device& device, Backend& backend) {
     if (rank() != 0) return prepare_as_rank_0(device);
     LapTimer laps(backend);

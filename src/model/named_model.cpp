@@ -30,7 +30,7 @@ std::string other_weights(const fs::path& folder) {
   return "";
 }
 
-// The name of the folder, unless it is also the name of another model.
+// The name of the folder, or "custom" if that is also the name of another model.
 std::string shown_name(const fs::path& folder) {
   std::string name = fs::weakly_canonical(folder).filename().string();
   const bool is_taken = card_name(name) != ModelPreset{}.card || find_preset(name, Edition::k2025) != nullptr ||

@@ -37,7 +37,7 @@ std::optional<Attributes> attributes_with_input_cast(const Graph& graph, const N
   return node.op->fold_input_cast(attributes, static_cast<int>(input), to);
 }
 
-// True if each of these readers of a cast's result can cast by itself.
+// True if every one of `readers`, which read the result of a cast, can do the cast itself.
 bool can_fold(const Graph& graph, const std::vector<NodeId>& readers, ValueId result) {
   return std::ranges::all_of(readers, [&](NodeId reader) {
     if (!reader.valid()) return false;

@@ -80,7 +80,7 @@ class Scheduler {
     return is_elided_[storage] ? 0 : static_cast<double>(graph_.storage_bytes({static_cast<int32_t>(storage)}));
   }
   bool makes_storage(ValueId output) const { return graph_.storage_roots[storage(output)] == output; }
-  // True if the step computes the value. Constants and tensors that outlive a step are ignored.
+  // True if the step computes the value; live bytes count only such values.
   bool is_of_step(ValueId value) const { return graph_.is_of_step(graph_.value(value).storage); }
 
   // Groups nodes into updates by the storages that the optimizer writes.
@@ -90,7 +90,7 @@ class Scheduler {
       for (const ValueId output : node.outputs) is_written_[storage(output)] = true;
       const bool assigns = node.op->kind == OpKind::kCopy && !node.op->updates.empty() && node.inputs.size() == 2;
       const Node* const producer = assigns ? graph_.producer(node.inputs[1]) : nullptr;
-      // The plan lets such a producer write into the state.
+      // The plan lets a pointwise producer write into the state.
       if (producer != nullptr && in_optimizer(*producer) && producer->op->kind == OpKind::kPointwise)
         is_elided_[storage(node.inputs[1])] = true;
     }

@@ -22,7 +22,7 @@ class StepOrder {
 
  private:
   std::vector<int> queue_;  // step -> its queue
-  // Step, queue -> last step in the queue that is done when the step begins, or -1.
+  // (step, queue) -> last step in the queue that is done when the step begins, or -1
   std::vector<std::vector<int>> done_;
   int queues_ = 1;
 };

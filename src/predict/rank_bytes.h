@@ -17,7 +17,7 @@ struct StoredTypes {
   bool all_16_bits = false;  // parameters, gradients and moments in 16 bits
   bool fuses_attention = true;
   bool repeats_heads = false;  // saves keys and values for every query head, not for every key-value head
-  // Queries keep the buffer of all three projections alive, and the output is saved in two layouts.
+  // True: queries keep the buffer of all three projections alive, and the output is saved in two layouts.
   bool keeps_layouts = false;
   bool gathers_inputs = false;     // each tensor parallel rank saves the whole outputs of norms
   bool fuses_gate = true;          // one kernel applies activation and gate, and recomputes them

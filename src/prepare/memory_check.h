@@ -30,8 +30,8 @@ struct MemoryBound {
 // after a run.
 int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound);
 
-// The smaller of --memory-limit and 95 % of the available memory (of the device, or of the machine for a CPU, whose
-// ranks share it equally).
+// The smaller of --memory-limit and 95 % of the available memory: the memory of the device or, for a CPU, an equal
+// share of the machine's memory for each rank.
 MemoryBound memory_bound(const RunConfig& config, const Device& device);
 
 // Why the plan does not fit: "predicted: ..." with all parts, the bound and `advice` (may be empty). Empty if it fits.

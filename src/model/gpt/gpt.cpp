@@ -86,9 +86,8 @@ class Gpt {
     build_.name(head.loss, kLoss);
     build_.name(head.logits, "logits");
     build_.current.frame = build_.function(kLoss);
-    build_.hold(head.logits,
-                // The caller of the eager program keeps the logits alive until the loss is done.
-                "logits");
+    // The caller of the eager program keeps the logits alive until the loss is done.
+    build_.hold(head.logits, "logits");
     return {head.loss, head.logits};
   }
 
