@@ -77,7 +77,7 @@ struct DeviceCard {
 // Sensor readings of a device during the samples of a run. Lists have one element per measured step, read after the
 // step; empty if the device does not report the value.
 struct DeviceSensors {
-  std::vector<double> clock_hz;  // clock of the processor
+  std::vector<double> clock_hz;  // clock of the device's processor
   std::vector<double> memory_clock_hz;
   std::vector<double> power_watts;
   std::vector<double> temperature_celsius;

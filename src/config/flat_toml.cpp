@@ -70,7 +70,7 @@ class SyntaxCheck {
                                      Lookalike{"\xE2\x88\x92", "a minus sign (U+2212)", "-"},
                                      Lookalike{"\xE2\x80\x93", "a dash (U+2013)", "-"}};
     char quote = 0;
-    size_t column = 0;  // in characters, starting at 1
+    size_t column = 0;  // counted in characters from 1
     for (size_t i = 0; i < text.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text[i]);
       column += (byte & 0xC0U) != 0x80U ? 1 : 0;

@@ -136,7 +136,7 @@ struct RunConfig {
   double weight_decay = 0.01;
   MomentType moments = MomentType::kFloat32;
   std::string loss_scale = "none";
-  std::optional<double> clip_norm;  // largest global norm of the gradients
+  std::optional<double> clip_norm;  // limit of the gradients' global norm; none: no clipping
   bool accumulate = false;          // steps add to the gradients instead of zeroing them first
   int64_t micro_batches = 1;        // forward and backward passes of a step, each over a part of the batch
   int64_t ranks = 1;                // processes that divide the batch

@@ -124,7 +124,8 @@ Binary this_binary() {
       bytes.fill(0);
       file.read(bytes.data(), bytes.size());
       const auto count = static_cast<size_t>(file.gcount());
-      for (size_t at = 0; at < count; at += sizeof(uint64_t)) {  // by words, because each launched point does this
+      // Hashes word by word for speed, because each launched point does this.
+      for (size_t at = 0; at < count; at += sizeof(uint64_t)) {
         uint64_t word = 0;
         std::memcpy(&word, bytes.data() + at, sizeof(word));
         id = splitmix64(id ^ word);

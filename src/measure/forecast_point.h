@@ -36,7 +36,7 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  bool holds = false;  // launching the kernels takes longer than running them
+  bool holds = false;  // true if launching the kernels takes longer than running them
   // The smallest context at which the kernels take longer than their launches; none up to kLargestContext.
   std::optional<int64_t> least_context{};
 };

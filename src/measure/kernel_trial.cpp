@@ -26,7 +26,7 @@ struct Contest {
   Signature signature;
   IndexSet absent;  // outputs that the step does not read
   std::string key;
-  std::vector<const Kernel*> kernels;  // at least two
+  std::vector<const Kernel*> kernels;  // the candidates, at least two
   int64_t bytes = 0;                   // memory of the largest trial
   double flops = 0;
 };

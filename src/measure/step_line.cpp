@@ -16,7 +16,7 @@ namespace laptime {
 namespace {
 
 constexpr double kNanosecond = 1e-9;
-constexpr double kLongest = 1e18;  // ns; some 30 years
+constexpr double kLongest = 1e18;  // ns; about 30 years
 
 constexpr const char* kStep = "step";
 constexpr const char* kLoss = "loss";

@@ -28,7 +28,7 @@ inline constexpr const char* kLoss = "loss";           // [], language models on
 inline constexpr const char* kValues = "values";       // the output of other models
 inline constexpr const char* kLogits = "logits";       // (B, T, V), only if requested, and without --micro-batches
 inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping, only with clip_norm
-inline constexpr const char* kGradient = "grad/";      // + parameter, before clipping; see build_train_step
+inline constexpr const char* kGradient = "grad/";      // prefix of parameter names; before clipping (build_train_step)
 }  // namespace output
 
 struct StepOutputs {

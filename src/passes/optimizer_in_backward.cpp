@@ -144,7 +144,7 @@ class Scheduler {
   }
 
   void find_extra(ParameterUpdate& update) {
-    std::vector<std::pair<size_t, size_t>> last_use;  // storage, node
+    std::vector<std::pair<size_t, size_t>> last_use;  // (storage, node that uses it)
     for (const size_t node : update.nodes) {
       const auto use = [&](ValueId value) {
         if (!is_of_step(value) || is_kept_[storage(value)]) return;
@@ -155,7 +155,7 @@ class Scheduler {
     }
     // After sorting by storage and node, the last entry of each storage is its last use.
     std::sort(last_use.begin(), last_use.end());
-    std::vector<std::pair<size_t, double>> freed;  // node, bytes
+    std::vector<std::pair<size_t, double>> freed;  // (node, bytes that are freed after it)
     for (size_t i = 0; i < last_use.size(); ++i) {
       if (i + 1 == last_use.size() || last_use[i + 1].first != last_use[i].first)
         freed.emplace_back(last_use[i].second, bytes_of(last_use[i].first));

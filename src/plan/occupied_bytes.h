@@ -16,7 +16,7 @@ class ByteRanges {
   int64_t first_gap(int64_t offset, int64_t bytes) const;
 
  private:
-  std::vector<std::pair<int64_t, int64_t>> ranges_;  // begin, end; ascending
+  std::vector<std::pair<int64_t, int64_t>> ranges_;  // (begin, end), in ascending order
 };
 
 // A segment tree over the steps. A node stores the bytes that are occupied at any of its steps, and those occupied by

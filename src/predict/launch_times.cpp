@@ -18,8 +18,8 @@ struct Tile {
 };
 constexpr std::array kTiles{Tile{128, 1.0}, Tile{64, 0.7}};
 constexpr double kTileArea = 128 * 128;
-constexpr double kTileLatency = 0.9e-6;  // s, to fill and drain the pipeline of a tile of kTileArea
-constexpr double kKernelFloor = 2e-6;    // s, time of an empty kernel
+constexpr double kTileLatency = 0.9e-6;  // seconds to fill and drain the pipeline of a tile of kTileArea
+constexpr double kKernelFloor = 2e-6;    // seconds that an empty kernel takes
 constexpr double kCacheGain = 3;         // bandwidth of the cache relative to that of the memory
 constexpr double kCacheShare = 0.5;      // fraction of the cache that is free for the operands of one launch
 constexpr double kOptimizerHost = 0.5;   // host time relative to a forward op: no module call, no autograd graph

@@ -20,7 +20,7 @@ struct StoredTypes {
   // True: queries keep the buffer of all three projections alive, and the output is saved in two layouts.
   bool keeps_layouts = false;
   bool gathers_inputs = false;     // each tensor parallel rank saves the whole outputs of norms
-  bool fuses_gate = true;          // one kernel applies activation and gate, and recomputes them
+  bool fuses_gate = true;          // one kernel applies activation and gate, and backward recomputes them
   double norm_bytes = 4;           // per value of a norm: its input and output in 16 bits, and float32 intermediates
   double logit_bytes = 10;         // per logit at the peak of the loss; 0: the loss is computed tile by tile
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches

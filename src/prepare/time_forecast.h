@@ -40,7 +40,7 @@ struct ForecastLaunch {
   double seconds = 0;
   CostSource source = CostSource::kDescribed;
   double disturbed = 0;  // share of the seconds that is based on measurements made while the machine was disturbed
-  std::string_view disturbance{};  // main cause of the disturbance; valid as long as the forecast
+  std::string_view disturbance{};  // main cause of the disturbance; valid as long as the TimeForecast
 };
 
 // Predicts the time of launches on one device.

@@ -285,7 +285,7 @@ class PrecisionRun {
   const VerifyKernels& kernels_;
   const ReportStage& report_;
   VerifiedFile& file_;
-  std::vector<ParameterSpec> parameters_;  // parameters of the model in a folder
+  std::vector<ParameterSpec> parameters_;  // parameters of the model; only for the folder of a model
   std::vector<double> losses_;
   std::vector<double> scales_;  // one per step, if the loss is scaled
 };
