@@ -1,4 +1,4 @@
-// Errors: `Error` for faults of the user or the machine, `LAPTIME_CHECK` for our own.
+// `Error` for faults of the user or the machine, and `LAPTIME_CHECK` for bugs of this program.
 #pragma once
 
 #include <fmt/format.h>

@@ -179,7 +179,7 @@ struct Json::Member {
 // A value as Json::dump() writes it, except that a string is not quoted or escaped.
 std::string plain_text(const Json& json);
 
-// An object {key: value, ...}; empty after default construction.
+// A JSON object; empty after default construction.
 class JsonObject {
  public:
   JsonObject() : json_(Json::object()) {}

@@ -84,7 +84,7 @@ struct DeviceSensors {
   std::optional<double> joules_per_step;
   std::map<std::string, int64_t> slowed_steps;  // number of steps at a lowered clock, by reason
   std::optional<int64_t> other_processes;       // maximum number of processes that used the device at once
-  std::optional<int64_t> uncorrected_errors;    // memory errors during the samples
+  std::optional<int64_t> uncorrected_errors;    // uncorrected memory errors during the samples
 
   LAPTIME_FIELDS(clock_hz, memory_clock_hz, power_watts, temperature_celsius, joules_per_step, slowed_steps,
                  other_processes, uncorrected_errors)

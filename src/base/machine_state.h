@@ -1,4 +1,4 @@
-// Counters of the machine and the process that show disturbances of a run, read before and after it.
+// Counters of the machine and the process: read before and after a run, they show what disturbed it.
 #pragma once
 
 #include <cstdint>

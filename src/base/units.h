@@ -1,4 +1,4 @@
-// Units as types, and their readable forms: 20.00 MiB, 3.240 s, 743.1 GFLOP.
+// Seconds as a type, and readable forms of numbers with units: 20.00 MiB, 3.240 s, 743.1 GFLOP.
 #pragma once
 
 #include <chrono>

@@ -54,7 +54,7 @@ struct ModelConfig {
   bool projections = false;  // for --model attention: adds linear layers for q, k, v and the output
   std::optional<int64_t> num_kv_heads = {};  // none: num_heads
   std::optional<int64_t> head_dim = {};      // none: d_model / num_heads
-  std::optional<int64_t> max_context = {};   // rows of the position table, or a sliding window; none: context_length
+  std::optional<int64_t> max_context = {};   // position table rows, or size of a sliding window; none: context_length
   std::optional<double> norm_eps = {};       // none: the edition's value, as for the next two
   std::optional<double> rope_theta = {};
   std::optional<double> rotary_share = {};  // share of head_dim that RoPE rotates

@@ -40,7 +40,7 @@ struct EagerPeaks {
 // Error of PyTorch's own run in one precision relative to its float64 run; empty if the truth is float32.
 struct TorchError {
   std::map<std::string, double> tensors;  // keyed like "grad/ln_final.weight"
-  std::optional<double> losses;           // the largest relative error
+  std::optional<double> losses;           // largest relative error of a loss
 };
 
 struct StoredNorm {

@@ -1,4 +1,4 @@
-// The toy model of the course's exercise under autocast.
+// The toy model of the source documents' exercise, under autocast.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The ratio of two programs, each measured in several unpaired processes.
+// The ratio of the times of two programs, each measured in several unpaired processes.
 #pragma once
 
 #include <cstdint>

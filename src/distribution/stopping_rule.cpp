@@ -1,4 +1,4 @@
-// The default rule and the fixed rule.
+// Decides when to stop, by the default rule or after a fixed number of samples.
 #include "distribution/stopping_rule.h"
 
 #include <fmt/format.h>

@@ -37,7 +37,7 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
                            const FindDevice& find = find_device, const VerifyKernels& kernels = {});
 
 // Bytes of the constants that PyTorch computes within a step but laptime in set-up, such as the causal mask and
-// positions. Module buffers, such as the tables of RoPE, are excluded because they exist before the step in both.
+// positions. Module buffers, such as the tables of RoPE, are excluded, because both programs have them before the step.
 int64_t constant_bytes_of_step(const Graph& graph);
 
 }  // namespace laptime
