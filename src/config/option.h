@@ -36,7 +36,7 @@ struct Option {
   bool joins_list = false;  // for an option that is not an axis: a list is joined by commas into a single value
   InName in_name = InName::kWhereSwept;
   bool changes_result = true;      // runs that differ only in this option count as different runs
-  bool configures_engine = false;  // configures the engine, not the training step; `verify` takes only these
+  bool configures_engine = false;  // configures the engine, not the training step; `verify` takes only such options
   std::string_view value = {};     // placeholder in --help; empty: derived from the type of the field
   // Maps a given word to its canonical form. Throws Error, with a message that starts with `where`, for an unknown
   // word.

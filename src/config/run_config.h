@@ -154,7 +154,7 @@ struct RunConfig {
   std::optional<std::string> delay;  // see parse_delay
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
-  std::string weights;  // safetensors file or model folder; empty: those in the folder of the model, or else `init`
+  std::string weights;  // safetensors file or model folder; empty: the weights in the model's folder, or else `init`
   std::string data;     // token files for data_files (data/token_data.h); empty: random tokens
   DataFormat data_format = DataFormat::kAuto;
   Batches batches = Batches::kFixed;

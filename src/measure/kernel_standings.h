@@ -26,8 +26,8 @@ class KernelStandings {
     }
   }
 
-  // The kernel with the least time in its races, relative to the winners; null if none of these raced. Long races weigh
-  // more, because noise is a smaller part of them.
+  // The kernel with the least time in its races, relative to the winners; null if none of `kernels` raced. Long races
+  // weigh more, because noise is a smaller part of their times.
   const Kernel* best_of(std::span<const Kernel* const> kernels) const {
     const Kernel* best = nullptr;
     for (const Kernel* kernel : kernels) {

@@ -53,8 +53,8 @@ class RecordedSteps {
   bool is_done() const;          // true if no further step is needed
   std::string progress() const;  // the last step, "sample 3, step 8", or why no further step is needed
 
-  // The results of the steps. `interrupted_by` says what ended them before they were done; empty otherwise. Requires at
-  // least one step.
+  // The results of the steps. `interrupted_by` names what ended the steps early, or is empty. Requires at least one
+  // step.
   Measurement finish(std::string_view interrupted_by) &&;
   // The phases that every step has, and the highest memory use that a line states.
   const std::vector<Phase>& phases() const { return phases_; }

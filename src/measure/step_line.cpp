@@ -99,7 +99,7 @@ bool is_phase_name(std::string_view name) {
          std::find(kTaken.begin(), kTaken.end(), name) == kTaken.end();
 }
 
-// The phases of the line by name: those with their own key, and those in `phases`.
+// The phases of the line by name: phases with a key of their own, and the phases in `phases`.
 std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
   std::vector<std::pair<std::string, Json>> phases;
   for (const Phase phase : kTimedPhases) {

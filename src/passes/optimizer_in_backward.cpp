@@ -24,13 +24,13 @@ bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kO
 // form one update. Sizes are in bytes, stored as doubles because they are only compared.
 struct ParameterUpdate {
   std::vector<size_t> nodes;
-  size_t ready = 0;  // number of other nodes that must run first: they produce its inputs or read its states
+  size_t ready = 0;  // number of nodes in others_ that run first, because they produce its inputs or read its states
   double held = 0;   // bytes of gradients kept for the update
-  double extra = 0;  // peak bytes of the update, in excess of those held for it
+  double extra = 0;  // peak bytes of the update beyond `held`
 };
 
 struct Schedule {
-  std::vector<size_t> places;  // number of other nodes that run before each update
+  std::vector<size_t> places;  // number of nodes in others_ that run before each update
   double peak = 0;             // peak live bytes of the step's own tensors
 };
 
@@ -222,8 +222,8 @@ class Scheduler {
   const Graph& graph_;
   std::vector<size_t> others_;
   std::vector<ParameterUpdate> updates_;
-  std::vector<size_t> made_;       // storage -> the last of the other nodes that writes it, counted from 1
-  std::vector<size_t> last_read_;  // storage -> the last of the other nodes that uses it, counted from 1
+  std::vector<size_t> made_;       // storage -> the last node in others_ that writes it, counted from 1
+  std::vector<size_t> last_read_;  // storage -> the last node in others_ that uses it, counted from 1
   std::vector<size_t> reader_;     // storage -> the update that reads it
   std::vector<bool> is_written_;   // storage -> the optimizer writes it
   std::vector<bool> is_kept_;      // storage -> lives until the step ends

@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// Seconds for which the device runs kernels, and for which its host launches them.
+// Seconds for which the device runs kernels, and for which its host launches kernels.
 struct Busy {
   double kernels = 0, host = 0;
 
