@@ -167,8 +167,8 @@ struct RunConfig {
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
-  // Not an option. True for a step of another program, described by config_as: its compiler fuses recomputed work that
-  // laptime would launch separately on a GPU, and it does not pad rows.
+  // Not an option. True for a step of another program, described by config_as. That program's compiler fuses recomputed
+  // work that laptime would launch separately on a GPU, and the program does not pad rows.
   bool is_of_other_program = false;
 
   bool operator==(const RunConfig&) const = default;

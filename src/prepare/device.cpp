@@ -60,7 +60,7 @@ const DefaultThreads& threads_here() {
   return kThreads;
 }
 
-// The ranks of a run divide the cores.
+// The threads of one rank: --threads, or else an equal share of the default number of threads.
 int64_t threads_of_rank(const RunConfig& config) {
   return config.threads.value_or(std::max<int64_t>(1, threads_here().threads / config.ranks));
 }
