@@ -13,12 +13,12 @@ struct LibraryVersion {
 
 std::string_view version();     // version of laptime, "0.1.0"
 std::string_view git_commit();  // 12 hexadecimal digits, or "unknown" outside a repository
-bool git_dirty();               // tracked files differed from that commit
+bool git_dirty();               // true if tracked files differed from git_commit()
 std::string_view build_type();  // "Release"
 std::string_view compiler();    // "GNU-12.2.0"
 std::string_view sanitizer();   // "address,undefined", or empty
-// 16 hexadecimal digits that identify everything that affects how fast kernels of this build are and what they compute:
-// the sources of ops, kernels and the CPU backend, compiler, build type, sanitizer and libraries.
+// A hash, in 16 hexadecimal digits, of everything that affects the speed and the results of this build's kernels: the
+// sources of ops, kernels and the CPU backend, compiler, build type, sanitizer and libraries.
 std::string_view kernels_id();
 std::string_view cuda_kernels_id();  // likewise for CUDA kernels, based on the sources of the CUDA backend
 std::span<const LibraryVersion> library_versions();

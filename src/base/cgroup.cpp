@@ -38,7 +38,7 @@ std::string unescape(std::string_view text) {
   return plain;
 }
 
-// id parent device group point options [fields...] - type source superoptions
+// Parses a line of mountinfo: id parent device group point options [fields...] - type source superoptions
 std::optional<Mount> parse_mount(std::string_view line, std::string_view controller, bool version1) {
   const std::vector<std::string_view> words = split(line, ' ');
   const auto dash = std::find(words.begin(), words.end(), "-");
@@ -91,14 +91,14 @@ std::optional<double> quota_of(const Cgroup& group) {
       period = parse_int64(words[1]);
     }
   }
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;  // version 1 writes "none" as -1
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;  // version 1 writes -1 for "no quota"
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
 }  // namespace
 
 std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view cgroup, std::string_view mountinfo) {
-  // hierarchy-id:controllers:path; version 2 is "0::path".
+  // Each line is "hierarchy-id:controllers:path"; that of version 2 is "0::path".
   std::optional<std::string> path1;
   std::optional<std::string> path2;
   for (const std::string_view line : split(cgroup, '\n')) {
@@ -129,7 +129,7 @@ std::vector<Cgroup> cgroups_of(std::string_view controller, const fs::path& root
 }
 
 std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups) {
-  constexpr int64_t kUnlimited = int64_t{1} << 60U;  // version 1 writes "none" as the largest multiple of a page
+  constexpr int64_t kUnlimited = int64_t{1} << 60U;  // version 1 reports "no limit" as the largest multiple of a page
   std::vector<CgroupMemory> limits;
   for (const Cgroup& group : groups) {
     std::optional<int64_t> limit =

@@ -29,8 +29,8 @@ std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view 
 struct CgroupMemory {
   std::string name;
   int64_t limit = 0;  // bytes: memory.max (version 1: memory.limit_in_bytes), or memory.high if that is smaller
-  // Bytes in use without inactive file pages, which the kernel reclaims before it kills a process. If a group hides its
-  // statistics, these pages count as used.
+  // Bytes in use, not counting inactive file pages, which the kernel reclaims before it kills a process. If a group
+  // hides its statistics, these pages count as used.
   int64_t used = 0;
   bool is_soft = false;  // memory.high: above it the kernel slows the group down instead of killing it
 };
@@ -44,7 +44,7 @@ std::optional<double> cpu_quota(const std::vector<Cgroup>& groups);
 // How often and how long a CPU quota stopped threads, summed over `groups`; empty if not counted.
 struct Throttling {
   int64_t periods = 0;  // scheduling periods in which a group used up its quota
-  double seconds = 0;   // summed over cores
+  double seconds = 0;   // how long threads were stopped, summed over cores
 };
 std::optional<Throttling> read_throttling(const std::vector<Cgroup>& groups);
 

@@ -34,7 +34,7 @@ std::optional<int64_t> variable(const fs::path& root, std::string_view name) {
 
 // Number of physical cores that contain these hardware threads. A hardware thread whose core is unknown counts as one.
 int64_t physical_cores(const std::vector<int64_t>& hardware_threads, const fs::path& root) {
-  std::set<int64_t> cores;  // by the first hardware thread of each
+  std::set<int64_t> cores;  // each identified by its first hardware thread
   for (const int64_t thread : hardware_threads) {
     const fs::path topology = root / fmt::format("sys/devices/system/cpu/cpu{}/topology", thread);
     const std::vector<int64_t> siblings = parse_cpu_list(read_word(topology / "thread_siblings_list").value_or(""));

@@ -8,14 +8,14 @@
 
 namespace laptime {
 
-// Returns the hardware threads in the affinity mask of this process, ascending; all online ones if the mask is unknown,
-// and none if those are unknown, too. Reads the kernel's files below `root`.
+// Returns the hardware threads in the affinity mask of this process, ascending: all online ones if the mask is unknown,
+// and none if the online ones are unknown, too. Reads the kernel's files below `root`.
 std::vector<int64_t> allowed_cores(const std::filesystem::path& root = "/");
 
 struct DefaultThreads {
   int threads = 1;
   std::string reason;       // "2 cores", "8 cores of 16 hardware threads", "OMP_NUM_THREADS", ...
-  bool is_unusual = false;  // fewer than the hardware threads that the process may use
+  bool is_unusual = false;  // `threads` is below the number of hardware threads that the process may use
 };
 
 // Returns OMP_NUM_THREADS (the first number of a list), limited to the hardware threads that the process may use. If it

@@ -1,4 +1,4 @@
-// Errors: `Error` for faults of the user or the machine, `LAPTIME_CHECK` for our own.
+// `Error` for faults of the user or the machine, and `LAPTIME_CHECK` for bugs of this program.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 
 namespace laptime {
 
-// The message for invalid input or a problem with the machine or environment: what is wrong, where, and what to do
-// about it. Caught in `run_one` (one point of a sweep) and in `run_program` (exit code 2).
+// Thrown for invalid input or a problem with the machine or environment. The message says what is wrong, where, and
+// what to do about it. Caught in `run_one` (one point of a sweep) and in `run_program` (exit code 2).
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
@@ -25,7 +25,7 @@ class Error : public std::runtime_error {
   }
 };
 
-// The machine lacks the requested memory: the point becomes a row `out_of_memory` with this arithmetic.
+// Thrown if the machine lacks the requested memory. The point becomes a row `out_of_memory` that shows the arithmetic.
 class OutOfMemory : public Error {
  public:
   // `bytes_available` is none if unknown.
@@ -40,7 +40,7 @@ class OutOfMemory : public Error {
   std::optional<int64_t> bytes_available_;
 };
 
-// Prints the location and the condition, then aborts. Input can never cause this.
+// Prints the location, the condition and `values`, then aborts. Only a bug can lead here, never bad input.
 [[noreturn]] void abort_with(const char* file, int line, const char* condition, const std::string& values);
 
 }  // namespace laptime

@@ -2,8 +2,8 @@
 //
 //   struct Scale {
 //     double factor = 1;
-//     template <class Self, class Visit> static void visit_fields(Self& self, Visit&& visit) { visit("factor",
-//     self.factor); }
+//     template <class Self, class Visit>
+//     static void visit_fields(Self& self, Visit&& visit) { visit("factor", self.factor); }
 //   };
 //   print_fields(Scale{2})  ->  "factor=2"
 #pragma once
@@ -36,7 +36,7 @@ std::string print_fields(const T& value) {
   return text;
 }
 
-// Combines two hashes.
+// Mixes `value` into the hash `seed`.
 constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) { return splitmix64(seed + value); }
 
 template <class T>

@@ -16,7 +16,7 @@ struct ClockQuality {
   Seconds overhead;    // cost of one reading, median of many
 };
 
-// Takes well under 10 ms.
+// Measures the quality of host_now() in well under 10 ms.
 ClockQuality measure_host_clock();
 
 // Cycles per second of the current core, from dependent register additions, which take one cycle each on every x86-64

@@ -22,13 +22,13 @@ std::vector<Isa> runnable_isas();
 // The last of runnable_isas(). Throws Error if there is none, because the program was compiled for another processor.
 Isa widest_isa();
 
-// True if this machine runs vdpbf16ps, sums of products of bfloat16 pairs (kAvx512 and avx512_bf16).
+// True if this machine supports vdpbf16ps, which sums products of bfloat16 pairs (kAvx512 and avx512_bf16).
 bool may_use_bfloat16_pairs();
 
 // True if products of bfloat16 tiles (AMX) may be used: the processor supports them, and the operating system grants
 // this process the tile registers, which this function requests.
 bool may_use_tiles();
 
-std::string_view name_of(Isa isa);  // "plain", "avx2", "avx512": the namespaces of the kernels
+std::string_view name_of(Isa isa);  // "plain", "avx2", "avx512": also the namespaces of the kernels
 
 }  // namespace laptime::cpu

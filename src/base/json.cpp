@@ -26,7 +26,7 @@ class Builder : public nlohmann::json_sax<Library> {
   bool number_unsigned(number_unsigned_t number) override { return add(Json(number)); }
   bool number_float(number_float_t number, const string_t&) override { return add(Json(number)); }
   bool string(string_t& text) override { return add(Json(std::move(text))); }
-  bool binary(binary_t&) override { return false; }  // does not occur in text
+  bool binary(binary_t&) override { return false; }  // JSON text has no binary values
   bool start_object(size_t) override {
     open_.push_back(Json::object());
     return true;
@@ -114,7 +114,7 @@ Library to_library(const Json& json) {
     return array;
   }
   Library object = Library::object();
-  // The keys are distinct. Adding them one by one would search through all of them each time.
+  // The keys are known to be distinct, so members are appended; inserting each by key would search all earlier ones.
   Library::object_t::Container& members = object.get_ref<Library::object_t&>();
   for (const auto& [key, value] : json.items()) members.emplace_back(key, to_library(value));
   return object;

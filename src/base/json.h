@@ -19,7 +19,7 @@
 
 namespace laptime {
 
-// The text is not JSON, or a value has another kind than the requested one.
+// Thrown if a text is not JSON, or if a value is not of the requested kind.
 class JsonError : public Error {
  public:
   explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
@@ -57,7 +57,7 @@ class Json {
   Json(const std::vector<T>& values)
       : Json(Array(values.begin(), values.end())) {}  // NOLINT(google-explicit-constructor)
   Json(Array elements);                               // NOLINT(google-explicit-constructor)
-  // An object if each value is an array of a string and a value, {{"key", value}, ...}; otherwise an array.
+  // An object if each element is a pair of a string and a value, {{"key", value}, ...}; otherwise an array.
   Json(std::initializer_list<Json> values);
   Json(const Json& other);
   Json(Json&& other) noexcept;
@@ -88,7 +88,8 @@ class Json {
   bool is_structured() const { return is_array() || is_object(); }
   const char* type_name() const;  // "null", "boolean", "number", "string", "array", "object"
 
-  // T is bool, an integer, double or std::string. Throws JsonError if the value is of another kind; numbers convert.
+  // T is bool, an integer, double or std::string. Throws JsonError if the value is of another kind, except that any
+  // number converts to a number type.
   template <class T>
   T get() const {
     if constexpr (std::same_as<T, bool>)
@@ -178,7 +179,7 @@ struct Json::Member {
 // A value as Json::dump() writes it, except that a string is not quoted or escaped.
 std::string plain_text(const Json& json);
 
-// An object {key: value, ...}; empty after default construction.
+// A JSON object; empty after default construction.
 class JsonObject {
  public:
   JsonObject() : json_(Json::object()) {}

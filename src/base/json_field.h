@@ -14,15 +14,15 @@ namespace laptime {
 // Parses a document, which messages call `where`. Throws Error if it is not JSON or has more than `max_depth` levels.
 Json parse_json(std::string_view text, const std::string& where, int max_depth);
 
-// Refers to the document, which must outlive it. Functions that convert or enter the value throw Error if it has
-// another type, lacks the key or is out of range.
+// Refers to the document, which must outlive the field. Functions that convert the value, or enter one of its elements
+// or members, throw Error if the value has another type, lacks the key or is out of range.
 class JsonField {
  public:
   JsonField(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}
 
-  bool has(std::string_view key) const;    // this is an object with a non-null value for the key
-  bool holds(std::string_view key) const;  // this is an object with the key, whatever its value
-  bool is_neutral() const;                 // null, false, 0, "", [] or {}
+  bool has(std::string_view key) const;    // true if this is an object with a non-null value for the key
+  bool holds(std::string_view key) const;  // true if this is an object with the key, whatever its value
+  bool is_neutral() const;                 // true for null, false, 0, "", [] and {}
   std::string brief() const;               // the value for a message, truncated if long
   JsonField at(std::string_view key) const;
   std::vector<JsonField> elements() const;                         // elements of an array

@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// The value at the path; null pointer if there is none.
+// The value at the path; null if there is none.
 const Json* find_path(const Json& json, std::string_view path);
 
 // The number or text at the path; none or "" if it is missing or has another type.

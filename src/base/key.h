@@ -33,8 +33,8 @@ struct Key {
 
 }  // namespace laptime
 
-// Defines visit_fields() for a struct whose keys are its field names, in list order. Fields with a common unit are in
-// parentheses after it: LAPTIME_FIELDS(phase, (kSeconds, mean, median), (kFraction, share))
+// Defines visit_fields() for a struct whose keys are its field names, in list order. Fields that share a unit are
+// grouped in parentheses, after the unit: LAPTIME_FIELDS(phase, (kSeconds, mean, median), (kFraction, share))
 #define LAPTIME_FIELDS(...)                             \
   template <class Self, class Visit>                    \
   static void visit_fields(Self& self, Visit&& visit) { \

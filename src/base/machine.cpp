@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Instruction sets, named as in /proc/cpuinfo, that can affect the choice of a kernel, ours or a library's.
+// Instruction sets, named as in /proc/cpuinfo, that can affect which kernel laptime or a library chooses.
 constexpr std::array<std::string_view, 20> kInstructionSets = {
     "sse4_2",      "avx",      "f16c",     "fma",      "avx2",       "avx_vnni",    "avx512f",
     "avx512dq",    "avx512cd", "avx512bw", "avx512vl", "avx512vbmi", "avx512_vnni", "avx512_bf16",
@@ -137,7 +137,7 @@ void describe_system(Machine& machine, const fs::path& root) {
   if (const auto load = read_text_file(root / "proc/loadavg")) machine.load_average = parse_load_average(*load);
 }
 
-// Fields that describe this process rather than the machine.
+// Fills in the fields that describe this process rather than the machine.
 void describe_process(Machine& machine) {
   const unsigned control = _mm_getcsr();
   machine.flush_to_zero = (control & 0x8000U) != 0;       // bit 15
@@ -164,7 +164,7 @@ Machine describe_machine(const fs::path& root) {
 }
 
 std::string fingerprint(const Machine& machine) {
-  // Kernels on one machine report totals that differ by a few MiB, so memory is rounded to GiB.
+  // Different Linux kernels report totals for one machine that differ by a few MiB, so memory is rounded to GiB.
   constexpr int64_t kGiB = int64_t{1} << 30U;
   std::optional<int64_t> memory = machine.memory_total_bytes;
   if (memory) memory = (*memory + kGiB / 2) / kGiB;

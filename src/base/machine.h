@@ -26,25 +26,25 @@ struct Machine {
   std::optional<int64_t> physical_cores;
   std::optional<bool> smt;               // several logical cores per physical core
   std::optional<int64_t> cores_online;   // logical cores
-  std::optional<int64_t> cores_allowed;  // allowed by the process's affinity
+  std::optional<int64_t> cores_allowed;  // number of hardware threads in the process's affinity mask
   std::optional<std::string> affinity;   // "0-3,8"
   // Kinds of cores in a hybrid processor: "performance 0-15", "efficient 16-23"; empty if all cores are of one kind.
   std::vector<std::string> core_kinds;
   std::optional<double> cpu_quota;  // in cores, from the tightest cgroup; none if unlimited
   std::optional<int64_t> numa_nodes;
-  std::vector<std::string> isa_available;  // relevant ones: "avx2", "fma", "avx512f", "avx512_bf16", ...
+  std::vector<std::string> isa_available;  // sets that can affect kernels: "avx2", "fma", "avx512f", "avx512_bf16", ...
   std::optional<std::string> isa_used;     // the set for which kernels were chosen; set by the caller that chose them
   std::optional<int64_t> l1d_bytes;        // per core
   std::optional<int64_t> l2_bytes;
-  std::optional<int64_t> l3_bytes;         // the whole cache that the first allowed core uses
-  std::optional<double> clock_hz;          // measured; this and the next two are set by the caller (base/host_clock.h)
+  std::optional<int64_t> l3_bytes;         // full size of the L3 cache that the first allowed core uses
+  std::optional<double> clock_hz;          // measured; the caller sets this and the next two (base/host_clock.h)
   std::optional<double> timer_resolution;  // seconds, for the clock that times steps
   std::optional<double> timer_overhead;    // seconds per reading
   std::optional<std::string> governor;     // frequency scaling governor
   std::optional<int64_t> memory_total_bytes;
   std::optional<int64_t> memory_available_bytes;
   std::optional<int64_t> memory_limit_bytes;  // from the tightest cgroup; none if unlimited
-  std::optional<std::string> huge_pages;      // transparent: "always", "madvise", "never"
+  std::optional<std::string> huge_pages;      // mode of transparent huge pages: "always", "madvise", "never"
   std::optional<bool> flush_to_zero;          // denormal results become 0 (in the calling thread)
   std::optional<bool> denormals_are_zero;     // denormal operands count as 0
   std::optional<std::string> operating_system;
@@ -52,7 +52,7 @@ struct Machine {
   std::optional<std::string> hypervisor;  // "KVMKVMKVM"; "none" on bare metal
   std::vector<double> load_average;       // over 1, 5 and 15 minutes, before the run
   std::string compiler;
-  std::optional<std::string> sanitizer;  // figures from such a build are meaningless
+  std::optional<std::string> sanitizer;  // "address"; a build with a sanitizer gives meaningless times
   std::vector<std::string> libraries;    // "fmt 9.1.0"
 
   LAPTIME_FIELDS(cpu_model, cpu_vendor, cpu_family, cpu_model_number, cpu_stepping, microcode, sockets, physical_cores,
@@ -77,14 +77,14 @@ struct DeviceCard {
 // Sensor readings of a device during the samples of a run. Lists have one element per measured step, read after the
 // step; empty if the device does not report the value.
 struct DeviceSensors {
-  std::vector<double> clock_hz;  // clock of the processor
+  std::vector<double> clock_hz;  // clock of the device's processor
   std::vector<double> memory_clock_hz;
   std::vector<double> power_watts;
   std::vector<double> temperature_celsius;
   std::optional<double> joules_per_step;
-  std::map<std::string, int64_t> slowed_steps;  // number of affected steps, by the reason for a lower clock
+  std::map<std::string, int64_t> slowed_steps;  // number of steps at a lowered clock, by reason
   std::optional<int64_t> other_processes;       // maximum number of processes that used the device at once
-  std::optional<int64_t> uncorrected_errors;    // memory errors during the samples
+  std::optional<int64_t> uncorrected_errors;    // uncorrected memory errors during the samples
 
   LAPTIME_FIELDS(clock_hz, memory_clock_hz, power_watts, temperature_celsius, joules_per_step, slowed_steps,
                  other_processes, uncorrected_errors)
@@ -93,9 +93,9 @@ struct DeviceSensors {
 // Reads the kernel's files below `root`; missing files are not errors.
 Machine describe_machine(const std::filesystem::path& root = "/");
 
-// One line on what determines how fast a kernel is here: CPU, logical cores, memory in GiB, instruction sets. It is
-// identical across runs, so it can serve as the key of kernel choices and finished points; threads, load, clock and
-// limits of a single run are not included.
+// One line that states what determines how fast kernels run on this machine: CPU, logical cores, memory in GiB,
+// instruction sets. It is identical across runs, so it can serve as the key of kernel choices and finished points;
+// threads, load, clock and limits of a single run are not included.
 std::string fingerprint(const Machine& machine);
 
 }  // namespace laptime

@@ -19,7 +19,7 @@ namespace {
 std::optional<double> waiting_seconds(const std::filesystem::path& root) {
   std::optional<double> seconds;
   std::error_code error;
-  // A thread may end in the meantime.
+  // A thread may end before its file is read.
   for (std::filesystem::directory_iterator thread(root / "proc/self/task", error), end; !error && thread != end;
        thread.increment(error)) {
     const auto text = read_text_file(thread->path() / "schedstat");

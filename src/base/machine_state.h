@@ -1,4 +1,4 @@
-// Counters of the machine and the process that show disturbances of a run, read before and after it.
+// Counters of the machine and the process: read before and after a run, they show what disturbed it.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,7 @@ struct MachineState {
                  (kSeconds, user_seconds, system_seconds), involuntary_switches, minor_faults, major_faults, load)
 };
 
-// Reads the counters; finds the relevant files and cores once. A reading takes about 50 us, so keep it out of timed
-// code.
+// The constructor finds the relevant files and cores. read() takes about 50 us, so keep it out of timed code.
 class MachineCounters {
  public:
   explicit MachineCounters(std::filesystem::path root = "/");
@@ -45,7 +44,7 @@ class MachineCounters {
 // The increase of each counter from `before` to `after`; the load is that of `after`.
 MachineState change(const MachineState& before, const MachineState& after);
 
-// The share of `threads` threads' time during `wall` that `lost` (seconds from change()) amounts to: 0 ... 1. None if
+// `lost` (seconds from change()) as a share, 0 ... 1, of the time that `threads` threads have during `wall`. None if
 // `lost` is unknown or no time passed.
 std::optional<double> lost_fraction(const std::optional<double>& lost, Seconds wall, int64_t threads);
 

@@ -38,7 +38,8 @@ std::optional<std::string> bracketed(std::string_view text);
 // Parses "32K", "1M", "36864" as bytes.
 std::optional<int64_t> parse_cache_size(std::string_view text);
 
-// Ticks stolen by the host so far, summed over `cpus`, from /proc/stat; none if no line of those CPUs has them.
+// Ticks that the host has stolen since boot, summed over `cpus`, from /proc/stat; none if no line of these CPUs has
+// them.
 std::optional<int64_t> parse_steal_ticks(std::string_view stat, const std::vector<int64_t>& cpus);
 
 // The averages over 1, 5 and 15 minutes in /proc/loadavg; fewer or none if malformed.

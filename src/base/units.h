@@ -1,4 +1,4 @@
-// Units as types, and their readable forms: 20.00 MiB, 3.240 s, 743.1 GFLOP.
+// Seconds as a type, and readable forms of numbers with units: 20.00 MiB, 3.240 s, 743.1 GFLOP.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ std::string format_seconds(double seconds);  // "3.241 s", "812.4 ms", "9.100 us
 std::string format_count(double value);      // "128.6 M", "3.240 G", "12"
 std::string format_flops(double flops);      // "743.1 GFLOP"
 
-// A fraction that exceeds its limit, in percent without a sign, with as many decimals, 1 to 4, as distinguish it from
-// the limit: "3.4 %"; "1.04 %" for a limit of 1 %.
+// Formats a fraction that exceeds `limit` as a percentage without a sign, with as few decimals, from 1 to 4, as
+// distinguish it from the limit: "3.4 %"; "1.04 %" for a limit of 1 %.
 std::string percent_beyond(double fraction, double limit);
 
 }  // namespace laptime

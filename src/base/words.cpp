@@ -1,4 +1,4 @@
-// Quotes foreign text and finds the nearest known name (optimal string alignment distance).
+// Quotes user input and finds the nearest known name (optimal string alignment distance).
 #include "base/words.h"
 
 #include <fmt/format.h>

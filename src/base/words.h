@@ -1,5 +1,5 @@
-// Text of messages: quotes user input safely for a terminal, finds the nearest known name, and counts, lowers and joins
-// words.
+// Text of messages: quotes user input safely for a terminal, finds the nearest known name, and counts, lower-cases and
+// joins words.
 #pragma once
 
 #include <fmt/format.h>

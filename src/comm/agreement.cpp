@@ -1,4 +1,4 @@
-// Sends the length of a text before the text.
+// Exchanges texts between ranks; each text is preceded by its length.
 #include "comm/agreement.h"
 
 #include <algorithm>

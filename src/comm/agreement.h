@@ -14,7 +14,7 @@ std::string broadcast(Group& group, const std::string& text);
 std::vector<std::string> gather(Group& group, const std::string& text);
 // The number of ranks before this one that run on the same machine.
 int local_rank(Group& group);
-// Returns the decision of rank 0 when every rank has called it.
+// Returns the decision of rank 0 once every rank has called it; `own` of other ranks is ignored.
 bool decide(Group& group, bool own);
 
 }  // namespace laptime

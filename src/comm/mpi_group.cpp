@@ -18,7 +18,7 @@ constexpr int kDataTag = 0;
 constexpr int kLifeTag = 1;
 constexpr Seconds kSignEvery{0.5};
 constexpr Seconds kLookEvery{0.25};
-constexpr int64_t kLargestMessage = int64_t{1} << 30;  // MPI counts in int
+constexpr int64_t kLargestMessage = int64_t{1} << 30;  // bytes; MPI takes counts as int
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void MpiGroup::hear() {
 }
 
 void MpiGroup::beat(Seconds now) {
-  // A longer gap means that this process was suspended, and then the other ranks probably were too.
+  // Counts a longer gap as 2 kLookEvery: this process was suspended, and the other ranks probably were, too.
   silent_ += std::min(now - looked_, 2 * kLookEvery);
   looked_ = now;
   int is_done = 0;

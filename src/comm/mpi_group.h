@@ -36,7 +36,8 @@ class MpiGroup : public Group {
   void abort() const { mpi_.abort(mpi_.comm_world, 1); }
 
  private:
-  // Sends a heartbeat if one is due, receives those of the previous rank, and ends all ranks if it is silent.
+  // Sends a heartbeat if one is due, receives heartbeats of the previous rank, and ends all ranks if that rank is
+  // silent.
   void beat(Seconds now);
   void hear();  // posts the receive of the next heartbeat
 

@@ -19,7 +19,7 @@ bool find(void* library, const char* name, T& function) {
 const MpiLibrary* mpi_library() {
   static const MpiLibrary kLibrary = [] {
     MpiLibrary found;
-    // Global, because plug-ins that the library loads need its symbols.
+    // RTLD_GLOBAL, because plug-ins that the library loads need its symbols.
     void* const library = dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) return found;
     const bool is_complete =

@@ -21,7 +21,7 @@
 
 namespace laptime {
 
-// A struct whose `visit_fields` names each field by a Key, or by an Option, whose key is then the name.
+// A struct whose `visit_fields` names each field by a Key or by the key of an Option.
 //
 //   field                           JSON
 //   bool, int64_t                   unchanged
@@ -103,7 +103,7 @@ Json value_of(const T& field, bool keeps_empty_text) {
 struct Place {
   const Place* outer = nullptr;
   std::string_view key = {};
-  size_t index = 0;  // in a list, if there is no key
+  size_t index = 0;  // index in a list; used if `key` is empty
 
   std::string text() const {
     if (outer == nullptr) return "";
@@ -118,7 +118,8 @@ class Reader {
   Reader(std::string_view document, std::string_view advice) : document_(document), advice_(advice) {}
 
   // A null or missing key leaves the default of a text, list, map, struct or optional field. Plain numbers, booleans
-  // and words of enums are required, because every writer knows them; only a double may be null, which is read as NaN.
+  // and words of enums are required, because every writer knows their values; only a double may be null, which is read
+  // as NaN.
   template <class T>
   void read(const Json& json, T& field, const Place& place = {}) const {
     if constexpr (std::is_same_v<T, double>) {
@@ -207,8 +208,8 @@ Json to_json(const T& value) {
   return fields_json::value_of(value);
 }
 
-// Ignores unknown keys. Throws Error that names the key for a value of the wrong type and for a missing required one
-// (see Reader::read); the message starts with `document` and ends with `advice`.
+// Ignores unknown keys. Throws Error, naming the key, if a value has the wrong type or a required key is missing (see
+// Reader::read); the message starts with `document` and ends with `advice`.
 template <StatesFields T>
 T from_json(const Json& json, std::string_view document, std::string_view advice = {}) {
   if (!json.is_object()) throw Error::format("{}: expected a JSON object, found {}", document, json.type_name());

@@ -1,4 +1,4 @@
-// Checks each line before toml++ sees it.
+// Checks each line of a file, then parses the file with toml++.
 #include "config/flat_toml.h"
 
 #include <fmt/format.h>
@@ -52,8 +52,8 @@ class SyntaxCheck {
   }
 
  private:
-  // Outside strings and comments, only ASCII is allowed. Editors and web pages may substitute characters that look
-  // alike.
+  // Outside strings and comments, only ASCII is allowed. Editors and web pages may replace plain characters with
+  // look-alikes.
   void require_ascii(std::string_view text) const {
     struct Lookalike {
       std::string_view bytes, name, plain;
@@ -70,7 +70,7 @@ class SyntaxCheck {
                                      Lookalike{"\xE2\x88\x92", "a minus sign (U+2212)", "-"},
                                      Lookalike{"\xE2\x80\x93", "a dash (U+2013)", "-"}};
     char quote = 0;
-    size_t column = 0;  // in characters, starting at 1
+    size_t column = 0;  // counted in characters from 1
     for (size_t i = 0; i < text.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text[i]);
       column += (byte & 0xC0U) != 0x80U ? 1 : 0;
@@ -114,7 +114,7 @@ class SyntaxCheck {
   size_t depth_ = 0;  // number of open arrays
 };
 
-// UTF-16 starts with a byte order mark, or has a zero in every second byte.
+// UTF-16 starts with a byte order mark or, without one, has a zero as the first or second byte of ASCII text.
 void reject_utf16(std::string_view text, std::string_view name) {
   const bool has_mark = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
   const bool has_zeros = text.size() >= 2 && (text[0] == 0) != (text[1] == 0);
@@ -133,7 +133,7 @@ void check_syntax(std::string_view text, std::string_view name) {
   }
 }
 
-// True if a line has a comma between two digits, outside an array.
+// True if line `line` of the text has a comma between two digits, outside an array.
 bool is_decimal_comma(std::string_view text, size_t line) {
   for (size_t number = 1; number < line; ++number) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
   text = text.substr(0, text.find('\n'));

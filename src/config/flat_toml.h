@@ -1,4 +1,4 @@
-// The subset of TOML that laptime's files use: `key = value` lines, and arrays over several lines.
+// The subset of TOML that laptime's files use: `key = value` lines, whose arrays may span several lines.
 #pragma once
 
 #include <toml++/toml.h>
@@ -18,7 +18,7 @@ struct TomlEntry {
 // undefined behaviour for some malformed input, such as "[$]" and "a = [}".
 toml::table parse_flat_toml(std::string_view text, std::string_view name);
 
-// The entries of the table, which must outlive them.
+// The entries of the table, sorted by their position in the file. The table must outlive them.
 std::vector<TomlEntry> in_file_order(const toml::table& table);
 
 }  // namespace laptime

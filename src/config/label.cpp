@@ -1,4 +1,4 @@
-// Shows names to people in words, and replaces words in label patterns by option values.
+// Turns names into readable words, and replaces words in label patterns by option values.
 #include "config/label.h"
 
 #include <fmt/format.h>

@@ -10,9 +10,10 @@ namespace laptime {
 
 struct RunConfig;
 
-// The words in a point's name, "step/model:small/mode:eager", split at slashes.
+// Splits a point's name, such as "step/model:small/mode:eager", at its slashes.
 std::vector<std::string_view> words_in(std::string_view name);
-// The words of the first name that all others share, "model:small/mode:eager"; empty for a single name.
+// The words of the first name that all others share, joined by slashes: "model:small/mode:eager"; empty for a single
+// name.
 std::string common_words(const std::vector<std::string>& names);
 template <class Points, class Name>
 std::string common_words(const Points& points, const Name& name_of) {
@@ -21,12 +22,12 @@ std::string common_words(const Points& points, const Name& name_of) {
   for (const auto& point : points) names.push_back(name_of(point));
   return common_words(names);
 }
-// The name without these words, or the whole name if nothing would be left.
+// The name without the words of `left_out`, or the whole name if nothing would be left.
 std::string without_words(const std::string& name, const std::string& left_out);
 // "small ctx 64 compile" for "model:small/ctx:64/mode:compile".
 std::string spoken_name(const std::string& name);
 std::string spoken_name(const std::string& name,
-                        const std::string& left_out);  // without these words, as in without_words()
+                        const std::string& left_out);  // omits the words of `left_out`, as without_words() does
 // "float32" for the word "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
 std::string spoken_word(std::string_view word);
 // The value of a tag, "small" for "model"; empty if the name lacks the tag.

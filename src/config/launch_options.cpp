@@ -27,7 +27,8 @@ SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
     throw Error::format(
         "{} slurm: this is not a task of a job array; submit one with sbatch --array=1-8, or give {} 1/8", where,
         where);
-  // A task can detect only the gaps before it. An array that starts above 1 is rejected, because it may rerun one part.
+  // A task can detect only the gaps before it. An array that starts above 1 is rejected, because it may be a rerun of
+  // one part.
   if (*first > 1 || *task - *first >= *count)
     throw Error::format(
         "{} slurm: the tasks of the job array must be numbered from 0 or 1 without gaps; this is task {} of {} from "
@@ -38,7 +39,7 @@ SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
 
 std::vector<std::string> srun_words(const SlurmJob& job) {
   std::vector<std::string> words{"srun", "--nodes=1", "--ntasks=1", "--exclusive", "--quiet"};
-  // Within a job, srun gives a step one core unless told otherwise; outside of a job it allocates a whole node.
+  // Within a job, srun gives a job step one core unless told otherwise; outside of a job it allocates a whole node.
   const std::string& cores = job.cpus_per_task.empty() ? job.cpus_on_node : job.cpus_per_task;
   if ((!job.job_id.empty() || !job.cpus_per_task.empty()) && !cores.empty())
     words.push_back("--cpus-per-task=" + cores);

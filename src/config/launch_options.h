@@ -46,7 +46,7 @@ std::string canonical_launcher(std::string_view where, std::string_view text);
 
 struct LaunchOptions {
   std::string launcher;         // empty: points run on this machine
-  std::optional<int64_t> jobs;  // points at once
+  std::optional<int64_t> jobs;  // points that the launcher runs at the same time; none: 1
   std::string part;             // empty: the whole sweep
 
   template <class Self, class Visit>

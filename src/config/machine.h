@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// The prefix of a machine's name in the name of the device that predicts for it.
+// The prefix of the device that predicts for a machine: "roofline:h100".
 inline constexpr std::string_view kMachinePrefix = "roofline:";
 
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
@@ -30,7 +30,7 @@ struct PublishedRuns {
   double low = 0, high = 0;
 };
 
-// FLOP/s are for dense matrix products; bytes/s are for device memory.
+// The figures of one machine. FLOP/s are for dense matrix products; bytes/s are for device memory.
 struct DataSheet {
   std::string name{};  // name of its file: "h100"
   std::string title{};
@@ -39,30 +39,32 @@ struct DataSheet {
   int64_t memory = 0;         // bytes
   double bandwidth = 0;
   double launch = 0;    // seconds to start a kernel
-  double float32 = 0;   // FLOP/s, also of all ops other than matrix products
+  double float32 = 0;   // FLOP/s; also for all ops other than matrix products
   double tf32 = 0;      // 0: the machine does not support it
   double bfloat16 = 0;  // 0: the machine does not support it
   double float8 = 0;    // 0: the machine does not support it
   double float4 = 0;    // 0: the machine does not support it
-  // The best measured figures. If set, predictions without reached shares use them instead of those of the data sheet.
+  // The best measured figures. If set, a prediction without reached shares uses them instead of the data sheet's
+  // figures.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
-  // How much of these figures programs reach; all set or none. tools/fit_machines fits them to published times.
+  // Describe how much of the figures above programs reach; all set or none. tools/fit_machines fits them to published
+  // times.
   int64_t processors = 0;  // SMs, which compute tiles of a product in parallel
   int64_t cache = 0;       // bytes of the last-level cache, shared by all processors
-  double reached_float32 = 0, reached_tf32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // shares
+  double reached_float32 = 0, reached_tf32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // fractions of the peaks
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // optional: on one device in each mode, and on several devices
+  PublishedRuns eager{}, compile{}, parallel{};  // optional; on one device in each mode, and on several devices
 
-  // Links between devices; all set or none.
+  // Links between devices; all fields set or none.
   double link_bandwidth = 0;     // bytes/s per device and direction, within a node
   int64_t link_devices = 0;      // devices connected by these links; 0: unknown
   double network_bandwidth = 0;  // bytes/s per node and direction, between nodes
   double link_latency = 0;       // seconds per collective operation, in addition to its transfers
-  double reached_link = 0;       // fraction of these rates that collective operations reach
+  double reached_link = 0;       // fraction of the two bandwidths that collective operations reach
   std::string link_source{};
 
   bool has_reached_rates() const { return reached_bandwidth > 0; }
@@ -71,8 +73,8 @@ struct DataSheet {
   double usable_float32() const { return measured_float32.value_or(float32); }
 };
 
-// Throws Error with `name`, and the line if there is one, for malformed TOML, an unknown or missing key, keys given
-// without others that belong to them, and a value that has the wrong type or is out of range.
+// Throws Error with `name`, and the line if there is one, for malformed TOML, an unknown or missing key, an incomplete
+// group of keys, and a value that has the wrong type or is out of range.
 DataSheet parse_machine(std::string_view text, std::string_view name);
 
 // The built-in machines (machines/*.toml), by name.

@@ -19,8 +19,8 @@ constexpr auto choices_of(Edition) {
   return choices<Edition>("2024", "2025", "2026", "gpt2", "gpt2_hf", "llama", "qwen2", "qwen3", "gpt_neox");
 }
 
-// The canonical name for a name or alias in model_presets or known_models, also after an organisation
-// ("meta-llama/Llama-3.2-1B"), or "custom". The path of an existing file or folder is returned in a form that
+// The canonical name for a name or alias in model_presets or known_models, with or without an organisation before it
+// ("meta-llama/Llama-3.2-1B"), or for "custom". The path of an existing file or folder is returned in a form that
 // is_model_path recognises. Throws Error for any other word, suggesting the nearest name.
 std::string canonical_model_name(std::string_view where, std::string_view word);
 
@@ -43,19 +43,19 @@ struct ModelConfig {
   int64_t num_layers = 12;
   int64_t num_heads = 12;
   int64_t vocab_size = 10'000;
-  int64_t context_length = 256;  // T of the step unless cropped; also rows of the position table unless max_context
+  int64_t context_length = 256;  // T unless cropped; also the rows of the position table unless max_context is set
   int64_t batch_size = 4;
   bool weight_tie = false;   // the head shares the token embedding
-  bool bias = false;         // biases of linear layers; in 2024 also of the head, in gpt2 never of the head
-  double embd_pdrop = 0;     // after token + position embedding
-  double attn_pdrop = 0;     // on the attention weights
-  double resid_pdrop = 0;    // after the output projection, and after GELU (2024) or W2 (gpt2, gpt_neox)
+  bool bias = false;         // biases of linear layers, including the head in 2024 but never in gpt2
+  double embd_pdrop = 0;     // dropout after adding the token and position embeddings
+  double attn_pdrop = 0;     // dropout of the attention weights
+  double resid_pdrop = 0;    // dropout after the output projection, and after GELU (2024) or W2 (gpt2, gpt_neox)
   bool causal = true;        // apply a causal mask; false only for --model attention
-  bool projections = false;  // --model attention: linear layers for q, k, v and the output
+  bool projections = false;  // for --model attention: adds linear layers for q, k, v and the output
   std::optional<int64_t> num_kv_heads = {};  // none: num_heads
   std::optional<int64_t> head_dim = {};      // none: d_model / num_heads
-  std::optional<int64_t> max_context = {};   // rows of the position table, or a sliding window; none: context_length
-  std::optional<double> norm_eps = {};       // none: the edition's value; likewise for the next two
+  std::optional<int64_t> max_context = {};   // position table rows, or size of a sliding window; none: context_length
+  std::optional<double> norm_eps = {};       // none: the edition's value, as for the next two
   std::optional<double> rope_theta = {};
   std::optional<double> rotary_share = {};  // share of head_dim that RoPE rotates
   std::string rope_scaling = "none";        // see parse_rope_scaling

@@ -44,7 +44,7 @@ std::string without_kilo(int64_t number, std::string_view rest) {
   return fmt::format("; write {} or {}", 1000 * number, 1024 * number);
 }
 
-// A time may have a unit: "30", "30s", "5m", "1h".
+// Parses a number. A time may have a unit: "30", "30s", "5m", "1h".
 template <class T>
 void parse_number(const Option& option, std::string_view where, std::string_view text, std::string_view type_name,
                   T& field) {

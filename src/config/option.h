@@ -32,11 +32,11 @@ struct Option {
   std::string_view empty = "auto";  // the word for an optional field without a value
   double min = 0;                   // inclusive range of a number
   double max = std::numeric_limits<double>::max();
-  bool axis = true;         // takes a list of values, one axis of the sweep
-  bool joins_list = false;  // not an axis: a list is a single value, joined by commas
+  bool axis = true;         // accepts a list of values, which becomes an axis of the sweep
+  bool joins_list = false;  // for an option that is not an axis: a list is joined by commas into a single value
   InName in_name = InName::kWhereSwept;
   bool changes_result = true;      // runs that differ only in this option count as different runs
-  bool configures_engine = false;  // configures the engine, not the training step; `verify` takes only these
+  bool configures_engine = false;  // configures the engine, not the training step; `verify` takes only such options
   std::string_view value = {};     // placeholder in --help; empty: derived from the type of the field
   // Maps a given word to its canonical form. Throws Error, with a message that starts with `where`, for an unknown
   // word.
@@ -49,7 +49,7 @@ struct Choice {
   std::string_view name{};
 };
 
-// The choices of an enum by the names of its values, in their order.
+// The choices of an enum, from the names of its values in order.
 template <class E, class... Names>
 constexpr auto choices(Names... names) {
   std::array<Choice<E>, sizeof...(names)> all{};

@@ -37,7 +37,7 @@ struct OutputConfig {
   std::string columns = "default";  // names of column sets and columns, joined by commas
   MfuRule mfu = MfuRule::kFull;
   bool verbose = false;  // also show set-up, first steps, reasons for verdicts and the machine
-  bool quiet = false;    // only rows
+  bool quiet = false;    // print only rows
   std::string store;     // path, "none", or empty: the user's data directory
   bool resume = false;   // skip points that are already in the store
   bool ablate = false;   // also run compile mode with each composite lowered in turn, and with all of them lowered

@@ -29,9 +29,9 @@ Sweep attention_sweep();
 inline constexpr std::string_view kCalibrationSweep = "laptime calibrate";
 
 // The grid of `laptime calibrate`: steps of a two-layer model at three widths and two lengths, in each mode, in float32
-// and bfloat16. Larger models have the same kinds of launches, with sizes between and beyond these. The weights of one
-// layer fit in the cache of a large server, while those of a whole model do not. One width is a power of two, because
-// rows of such a length compete for the same cache sets.
+// and bfloat16. Larger models have the same kinds of launches, with sizes between and beyond those of this grid. The
+// weights of one layer fit in the cache of a large server, while the weights of a whole model do not. One width is a
+// power of two, because rows of such a length compete for the same cache sets.
 Sweep calibration_sweep();
 
 // The step that `laptime selfcheck` compares with itself: about ten milliseconds on one core.

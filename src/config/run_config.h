@@ -38,8 +38,8 @@ enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };
 
 constexpr auto choices_of(Float32Precision) { return choices<Float32Precision>("auto", "ieee", "split"); }
 
-// Imitates how a framework would run the step. Eager mode lowers composites to primitives and runs them one by one;
-// compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
+// How a framework would run the step, which laptime imitates. Eager mode lowers composites to primitives and runs them
+// one by one; compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
 constexpr auto choices_of(Mode) { return choices<Mode>("eager", "compile"); }
 
@@ -57,12 +57,13 @@ enum class Optimizer : uint8_t { k2025, k2026, kTorch };
 
 constexpr auto choices_of(Optimizer) { return choices<Optimizer>("2025", "2026", "torch"); }
 
-// Source of fresh weights: the edition's initialisation, or the seeded streams of the golden values.
+// Source of initial weights: the edition's initialisation, or the seeded streams of the golden values.
 enum class WeightInit : uint8_t { kEdition, kStream };
 
 constexpr auto choices_of(WeightInit) { return choices<WeightInit>("edition", "stream"); }
 
-// How --data stores tokens: raw 16- or 32-bit numbers, llm.c's files, numpy arrays, or one token per byte.
+// How --data stores tokens: as raw 16- or 32-bit numbers, in llm.c's files, in numpy arrays, or as one token per byte.
+// kAuto recognises the format.
 enum class DataFormat : uint8_t { kAuto, kUint16, kUint32, kLlmc, kNpy, kBytes };
 
 constexpr auto choices_of(DataFormat) {
@@ -77,8 +78,8 @@ enum class Batches : uint8_t { kFixed, kFresh };
 
 constexpr auto choices_of(Batches) { return choices<Batches>("fixed", "fresh"); }
 
-// Accepts auto, cpu, cuda and roofline:NAME, even if this machine lacks the device or no machine has the name, and
-// roofline:FILE.toml; throws Error for any other word and for an invalid file.
+// Accepts auto, cpu, cuda, roofline:NAME and roofline:FILE.toml. This machine need not have the device, and NAME need
+// not be a known machine. Throws Error for any other word and for an invalid file.
 std::string canonical_device_name(std::string_view where, std::string_view word);
 
 // The canonical word for --recompute: none, block, every=K or auto; throws Error for any other word.
@@ -123,7 +124,7 @@ struct RunConfig {
   Pass pass = Pass::kStep;
   std::string device = "auto";
   std::optional<int64_t> threads;  // per rank; none: default_threads() (base/cores.h), divided among the ranks
-  // Both are set or neither is. If neither, sampling continues until the median is known.
+  // Set both or neither. If neither is set, sampling continues until the median is known.
   std::optional<int64_t> warmup;
   std::optional<int64_t> steps;
   int64_t seed = 1;
@@ -135,8 +136,8 @@ struct RunConfig {
   double weight_decay = 0.01;
   MomentType moments = MomentType::kFloat32;
   std::string loss_scale = "none";
-  std::optional<double> clip_norm;  // largest global norm of the gradients
-  bool accumulate = false;          // gradients are kept and added to between steps
+  std::optional<double> clip_norm;  // limit of the gradients' global norm; none: no clipping
+  bool accumulate = false;          // steps add to the gradients instead of zeroing them first
   int64_t micro_batches = 1;        // forward and backward passes of a step, each over a part of the batch
   int64_t ranks = 1;                // processes that divide the batch
   Shard shard = Shard::kNone;
@@ -153,21 +154,21 @@ struct RunConfig {
   std::optional<std::string> delay;  // see parse_delay
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
-  std::string weights;  // safetensors file or model folder; empty: those in the folder of the model, or else `init`
+  std::string weights;  // safetensors file or model folder; empty: the weights in the model's folder, or else `init`
   std::string data;     // token files for data_files (data/token_data.h); empty: random tokens
   DataFormat data_format = DataFormat::kAuto;
   Batches batches = Batches::kFixed;
   double budget = 30;  // seconds
   double timeout = 1800;
 
-  // Sequences of a rank; `ranks` divides the batch.
+  // Sequences of each rank; `ranks` must divide the batch.
   int64_t rank_batch() const { return model.batch_size / ranks; }
   // T of the step: crop_context if given, otherwise the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
-  // Not an option: the step is that of another program, described by config_as. Its compiler fuses recomputed work that
-  // laptime would launch separately on a GPU, and it does not pad rows.
+  // Not an option. True for a step of another program, described by config_as. That program's compiler fuses recomputed
+  // work that laptime would launch separately on a GPU, and the program does not pad rows.
   bool is_of_other_program = false;
 
   bool operator==(const RunConfig&) const = default;
@@ -342,7 +343,7 @@ struct RunConfig {
   // clang-format on
 };
 
-// "model=small edition=2025 ...": all options that affect the result, in table order. Two runs are the same run exactly
+// "model=small edition=2025 ...": all options that affect the result, in table order. Two runs are the same if and only
 // if their texts are equal.
 std::string canonical_text(const RunConfig& config);
 

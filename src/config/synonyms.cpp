@@ -1,4 +1,4 @@
-// The tables of synonyms and hints.
+// The tables of synonyms and hints, and their look-up.
 #include "config/synonyms.h"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ constexpr std::array kSynonyms{
     // formats
     Synonym{"output", "md", "markdown"}, Synonym{"output", "text", "table"}, Synonym{"output", "txt", "table"},
     Synonym{"output", "ndjson", "jsonl"}, Synonym{"output", "json-lines", "jsonl"},
-    // devices; known machines have their names as well
+    // devices; the names of known machines also work
     Synonym{"device", "gpu", "cuda"}, Synonym{"device", "4090", "roofline:rtx4090"},
     Synonym{"device", "3070", "roofline:rtx3070"},
     // models
@@ -194,7 +194,7 @@ constexpr std::array kHints{
     Hint{"command", "version", "laptime --version"}};
 // clang-format on
 
-// Model families of other organisations; a word that contains one of these names such a model:
+// Model families of other organisations. A word that contains one of them is taken as the name of a model:
 // "meta-llama/Llama-3.2-1B".
 constexpr std::array<std::string_view, 20> kFamilies{
     "llama",   "mistral", "mixtral", "qwen", "gemma",  "phi-",  "falcon", "deepseek", "pythia", "gpt-j",

@@ -16,8 +16,8 @@ std::span<const Synonym> synonyms();
 
 // A word from another program without an equivalent here, and what to type instead.
 struct Hint {
-  // Like Synonym::flag, or: "laptime profile" for an option of one command, "command" or "format" for a word used as
-  // one of these.
+  // Like Synonym::flag; or "laptime profile" for an option of that command only, "command" for a word used as a
+  // command, and "format" for a word used as a format.
   std::string_view of;
   std::string_view word;  // like Synonym::word
   std::string_view instead;

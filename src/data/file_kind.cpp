@@ -92,7 +92,7 @@ bool is_safetensors(std::span<const std::byte> begin, int64_t size) {
          (text_of(begin).substr(8).starts_with("{\"") || text_of(begin).substr(8).starts_with("{}"));
 }
 
-// Python pickle, protocols 2 to 5, as torch.save wrote before it used zip archives.
+// True for a Python pickle of protocols 2 to 5, as torch.save wrote before it used zip archives.
 bool is_pickle(std::span<const std::byte> begin, std::span<const std::byte> end) {
   if (begin.size() < 4 || begin[0] != std::byte{0x80} || begin[1] < std::byte{2} || begin[1] > std::byte{5})
     return false;

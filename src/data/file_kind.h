@@ -1,4 +1,4 @@
-// Recognises files that do not contain tokens.
+// Recognises files that do not contain tokens, and reads numbers from their bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace laptime {
 // The bytes [begin, begin + size) of a file; fewer at its end.
 std::vector<std::byte> bytes_at(const InputFile& file, int64_t begin, int64_t size);
 
-// The number whose bytes begin at `at`; 0 if it does not end within the bytes.
+// The number at offset `at`; 0 if it extends past the end of the bytes.
 template <class T>
 T number_at(std::span<const std::byte> bytes, size_t at) {
   T value{};
@@ -28,16 +28,17 @@ struct FileKind {
   std::string remedy;  // "unpack it"
 };
 
-// Kinds with a distinctive start, such as archives, tables, checkpoints, pickles, and llm.c files without tokens.
+// Recognises kinds with a distinctive start, such as archives, tables, checkpoints, pickles, and llm.c files without
+// tokens.
 FileKind kind_by_signature(const InputFile& file);
 
-// JSON that describes a model, and UTF-16 text: no model is trained on these.
+// Recognises JSON that describes a model, and UTF-16 text: no model is trained on these.
 FileKind kind_of_text(std::span<const std::byte> begin);
 
-// Weights without a header: floating-point numbers of one type, roughly as many negative as positive.
+// Recognises weights without a header: floating-point numbers of one type, roughly as many negative as positive.
 FileKind kind_by_values(std::span<const std::byte> sample);
 
-// True if the bytes are text, which has no control bytes except white space and escape.
+// True if the bytes are text: they contain no control bytes except white space and escape.
 bool is_text(std::span<const std::byte> bytes);
 
 }  // namespace laptime

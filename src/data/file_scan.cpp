@@ -27,7 +27,7 @@ class Hash {
       std::memcpy(words.data(), bytes.data() + at, kBlock);
       for (size_t i = 0; i < kStreams; ++i) {
         streams_[i] =
-            (streams_[i] ^ words[i]) * 0x9E3779B97F4A7C15ULL;  // odd, so distinct words give distinct products
+            (streams_[i] ^ words[i]) * 0x9E3779B97F4A7C15ULL;  // odd factor: distinct words give distinct products
         streams_[i] ^= streams_[i] >> 32U;                     // lets the high bits affect the low ones
       }
     }

@@ -1,4 +1,4 @@
-// FillLoops: elements of a stream as float32, compiled once per instruction set, with the same bits from each.
+// FillLoops: elements of a stream as float32, compiled once per instruction set, with bit-identical results.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct NormalShape {
   float std;
 };
 
-// Each writes elements [begin, begin + count) of the stream whose element i is splitmix64(key + i).
+// Each function writes elements [begin, begin + count) of the stream whose element i is splitmix64(key + i).
 struct FillLoops {
   // center + (2u - 2^24) 2^-24 amplitude, where u is the top 24 bits; the product and the sum are each rounded once.
   void (*uniform)(uint64_t key, int64_t begin, float* out, int64_t count, float amplitude, float center);
-  // By inversion, using the top 32 bits.
+  // Normal values by inversion, from the top 32 bits.
   void (*normal)(uint64_t key, int64_t begin, float* out, int64_t count, NormalShape shape);
 };
 
-// The loops for an instruction set that is compiled in and runs on this machine; the other function uses the widest
-// set.
+// fill_loops_of() returns the loops for an instruction set that is compiled in and runs on this machine; fill_loops()
+// returns those for the widest such set.
 FillLoops fill_loops_of(cpu::Isa isa);
 const FillLoops& fill_loops();
 

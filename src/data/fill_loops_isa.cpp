@@ -72,7 +72,7 @@ inline void top_words(uint64_t key, int64_t index, Words& words) {
   }
 }
 
-// Recomputes y = erfinv(x) if w is in the tail. Non-negative floats sort like their bit patterns.
+// Recomputes y = erfinv(x) if w is in the tail. Compares as integers: non-negative floats sort like their bit patterns.
 inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
   constexpr auto kTailBits = std::bit_cast<int32_t>(kTail);
   for (int64_t begin = 0; begin < kBlock; begin += kGroup) {

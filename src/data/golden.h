@@ -37,10 +37,10 @@ struct EagerPeaks {
   int64_t forward_backward = 0;
 };
 
-// Error of PyTorch's own run in this precision relative to its float64 run; empty if the truth is float32.
+// Error of PyTorch's own run in one precision relative to its float64 run; empty if the truth is float32.
 struct TorchError {
   std::map<std::string, double> tensors;  // keyed like "grad/ln_final.weight"
-  std::optional<double> losses;           // the largest relative error
+  std::optional<double> losses;           // largest relative error of a loss
 };
 
 struct StoredNorm {
@@ -50,7 +50,7 @@ struct StoredNorm {
 
 // The results of a run in one precision.
 struct PrecisionValues {
-  std::vector<double> losses;  // before each of the `steps` updates
+  std::vector<double> losses;  // loss before each of the `steps` updates
   TorchError torch_error;
   EagerTrace eager;
 };
@@ -59,7 +59,7 @@ struct PrecisionValues {
 struct Float16Values {
   PrecisionValues values;
   std::map<std::string, std::string> autocast_dtypes;
-  std::vector<double> loss_scales;  // of each step
+  std::vector<double> loss_scales;  // one per step
 };
 
 struct GoldenCase {
@@ -82,10 +82,10 @@ struct GoldenCase {
   std::map<std::string, StoredNorm> norms;   // by key: norm of the whole tensor, as stated in the file
   std::map<std::string, double> truth_norm;  // by key: norm of the stored values, which are samples or the whole tensor
   std::map<std::string, double> largest_norm;   // by group: the largest truth_norm
-  std::shared_ptr<const SafetensorsFile> file;  // open, for tensors
+  std::shared_ptr<const SafetensorsFile> file;  // kept open so that tensors can be read later
 
   // Only for the folder of a transformers model, whose tensors have the library's names and layouts.
-  std::string folder;  // folder with its weights; empty: a golden file
+  std::string folder;  // folder with the model's weights; empty for a golden file
   // By tensor: ranges [from, to) of elements whose gradient consists of rounding errors, so that AdamW may move them
   // arbitrarily.
   std::map<std::string, std::vector<std::array<int64_t, 2>>> undetermined;

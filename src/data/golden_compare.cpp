@@ -11,8 +11,8 @@
 namespace laptime {
 namespace {
 
-constexpr double kFactor = 2;         // for losses, logits and gradients: factor over PyTorch's own distance
-constexpr double kWeightFactor = 6;   // after steps, because AdamW's first steps amplify errors of small gradients
+constexpr double kFactor = 2;  // tolerance of losses, logits and gradients, as a multiple of PyTorch's own distance
+constexpr double kWeightFactor = 6;   // weights after steps: AdamW's first steps amplify errors of small gradients
 constexpr double kLeastShare = 1e-3;  // minimum denominator of a distance, as a share of the group's largest norm
 constexpr double kPeakShare = 0.05;
 constexpr double kSavedShare = 0.02;  // for editions that call library kernels, which may save more than they need
@@ -79,7 +79,7 @@ bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   return golden.norms.at(key).norm <= share * golden.largest_norm.at("grad");
 }
 
-// The largest root mean square of a gradient's elements.
+// The largest, over all gradients, of the root mean square of a gradient's elements.
 double largest_element_of_gradients(const GoldenCase& golden) {
   double largest = 0;
   for (const auto& [key, stored] : golden.norms) {
@@ -89,8 +89,8 @@ double largest_element_of_gradients(const GoldenCase& golden) {
   return largest;
 }
 
-// The norm by which a tensor's distance is divided. The terms of one or two sums may cancel by chance, so such a
-// gradient is measured relative to those of other tensors.
+// The norm by which a tensor's distance is divided. In a gradient of one or two elements, the terms may cancel by
+// chance, so its distance is divided by a norm that takes the gradients of other tensors into account.
 double scale_of(const GoldenCase& golden, const std::string& key) {
   constexpr int64_t kFew = 2;
   const std::string group(split_key(key).group);
@@ -112,8 +112,8 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
   return kFactor * std::max(torch_error, floors.tensors);
 }
 
-// For each element of `stored`, the values of `key`: true if it is one of moved_by_rounding(). All false if the file
-// stores the gradient at other positions.
+// For each element of `stored` (the stored values of `key`): true if it is one of moved_by_rounding(). All false if the
+// file stores the gradient at other positions.
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);

@@ -33,7 +33,8 @@ struct MovedByRounding {
   int64_t position = 0;  // flat index in the whole tensor
   double truth = 0;
 };
-// Lists such elements among the stored ones of "after1/NAME" or "after<steps>/NAME"; empty for other keys.
+// Lists the elements moved by rounding among the stored ones of "after1/NAME" or "after<steps>/NAME"; empty for other
+// keys.
 std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const std::string& key);
 
 // Global norm of the gradients before clipping; skipped if the file has none. Its tolerance is that of the worst

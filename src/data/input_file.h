@@ -21,7 +21,7 @@ struct FileStamp {
 // A regular file, open for reading. All errors name the file and its purpose.
 class InputFile {
  public:
-  // `purpose` is its name in messages: "weights file". Throws Error if it cannot be opened or is not a regular file.
+  // `purpose` names the file in messages: "weights file". Throws Error if it cannot be opened or is not a regular file.
   InputFile(std::string path, std::string_view purpose);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;
@@ -34,7 +34,7 @@ class InputFile {
   std::string text() const;               // its name in messages: "weights file 'a.safetensors'"
   FileStamp stamp() const;                // the current stamp; throws Error if the file system does not provide it
 
-  // False shortly after the file was written, because another write might leave the same stamp.
+  // False shortly after the file was written, because another write might leave the stamp unchanged.
   static bool is_settled(const FileStamp& stamp);
 
   // Reads bytes [begin, begin + out.size()). Throws Error if the file has become shorter or the disk fails.

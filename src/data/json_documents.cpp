@@ -95,12 +95,12 @@ class Splitter {
   std::vector<char> buffer_ = std::vector<char>(size_t{1} << 16U);
   size_t at_ = 0;
   size_t filled_ = 0;
-  int64_t position_ = 0;  // position in the file of the end of the buffer
+  int64_t position_ = 0;  // file position of the end of the buffer
   int64_t line_ = 1;
   int64_t start_ = 1;  // line on which the current document begins
   bool after_break_ = false;
   bool in_list_ = false;
-  bool some_ = false;  // whether the input contains anything except white space
+  bool some_ = false;  // true once the input has contained anything except white space
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 
 constexpr uint64_t kLongestHeader = 100'000'000;  // the limit in the format's own library
 
-// The header text; checks its length against the size of the file.
+// Reads the header text after checking its length against the size of the file.
 std::string header_text(const InputFile& file) {
   const auto size = static_cast<uint64_t>(file.size());
   if (size < kLengthBytes) {

@@ -1,4 +1,4 @@
-// Parses the header's JSON strictly, event by event, and builds nothing that the format does not allow.
+// Parses the header's JSON strictly, event by event, and rejects whatever the format does not allow.
 #include "data/safetensors_header.h"
 
 #include <algorithm>
@@ -175,7 +175,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
     }
     tensor.shape.push_back(static_cast<int64_t>(size));
   }
-  // A size of zero hides an overflow of the others, so partial products are checked too.
+  // A size of zero would hide an overflow of the other sizes, so it counts as one here.
   uint64_t largest = 1;
   for (const uint64_t size : *entry.shape) {
     if (__builtin_mul_overflow(largest, std::max<uint64_t>(size, 1), &largest) || largest > INT64_MAX) {

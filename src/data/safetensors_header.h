@@ -31,7 +31,7 @@ struct StoredTensor {
 };
 
 struct SafetensorsHeader {
-  std::vector<StoredTensor> tensors;            // in byte order
+  std::vector<StoredTensor> tensors;            // in the order of their bytes in the file
   std::map<std::string, std::string> metadata;  // the contents of the entry `__metadata__`
 };
 

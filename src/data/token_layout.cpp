@@ -1,4 +1,4 @@
-// Parses headers of token files, and guesses the type of tokens without one.
+// Parses headers of token files, and guesses the type of tokens in files without a header.
 #include "data/token_layout.h"
 
 #include <fmt/format.h>
@@ -200,7 +200,7 @@ bool looks_like_int64(const InputFile& file, std::span<const std::byte> sample) 
 }
 
 TokenLayout guessed_layout(const InputFile& file) {
-  constexpr size_t kShort = 64;  // bytes; too few to distinguish text from tokens
+  constexpr size_t kShort = 64;  // a file of fewer bytes is too short to distinguish text from tokens
   const Bytes sample = sample_of(file);
   if (const FileKind kind = kind_of_text(sample); !kind.name.empty()) refuse(file, kind);
   const bool may_be_raw = file.path().ends_with(".bin");

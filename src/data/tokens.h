@@ -41,7 +41,7 @@ class RandomTokens : public TokenSource {
 // element s B + b of the stream `windows` modulo the number of windows. A fixed batch is batch 0.
 class FileTokens : public TokenSource {
  public:
-  // Throws Error unless a file contains at least T + 1 tokens, and all tokens are below vocab_size.
+  // Throws Error unless at least one file contains T + 1 tokens, and all tokens are below vocab_size.
   FileTokens(TokenData data, int64_t seed, int64_t vocab_size, int64_t context_length, Batches batches);
   void batch(int64_t step, std::span<int64_t> tokens, std::span<int64_t> targets) const override;
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 // File paths, each with the names of the tensors that an index expects in the file.
 using ExpectedTensors = std::map<std::string, std::vector<std::string>>;
 
-// The files listed in an index; they are in the same folder.
+// The files listed in an index; they are in the folder of the index.
 ExpectedTensors shards_of(const fs::path& index) {
   constexpr size_t kLargest = 64'000'000;
   constexpr int kMaxDepth = 8;
@@ -42,7 +42,7 @@ fs::path found_in(const std::string& path) {
                       kWeightsFile, kWeightsIndex);
 }
 
-// The weight files at a path; without an index, no tensors are expected in particular.
+// The weight files at a path; without an index, no particular tensors are expected in them.
 ExpectedTensors files_at(const std::string& path) {
   const fs::path found = found_in(path);
   return found.extension() == ".json" ? shards_of(found) : ExpectedTensors{{found.string(), {}}};

@@ -24,7 +24,7 @@ class WeightFiles {
 
   std::string text() const;  // "safetensors file 'a.safetensors'", or "the weights in 'FOLDER'"
   bool has(std::string_view name) const { return by_name_.contains(name); }
-  const StoredTensor& tensor(std::string_view name) const;  // LAPTIME_CHECK
+  const StoredTensor& tensor(std::string_view name) const;  // LAPTIME_CHECK fails if there is none
   std::string text_of(std::string_view name) const;         // the file that contains this tensor
   std::vector<const StoredTensor*> tensors() const;
   // Reads elements [begin, begin + out.size()) of a tensor, like SafetensorsFile::read.

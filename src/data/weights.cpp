@@ -22,7 +22,8 @@ bool has_prefix(const WeightFiles& files) {
                              [](const StoredTensor* tensor) { return tensor->name.starts_with(kPrefix); });
 }
 
-// A table may have extra rows, because the first rows of a row-major tensor are contiguous.
+// True if the tensor has this shape. A table may have extra rows, because the first rows of a row-major tensor are
+// contiguous.
 bool fits(const StoredTensor& tensor, const std::vector<int64_t>& shape, bool rows_may_be_cropped) {
   if (tensor.shape.size() != shape.size()) return false;
   for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
@@ -75,7 +76,7 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
   places_.emplace(parameter.name, std::move(place));
 }
 
-// A tensor that the model does not use suggests that the options describe another model.
+// Throws Error for a tensor that the model does not use: it suggests that the options describe another model.
 void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<ParameterSpec>& parameters,
                                     const std::string& prefix) const {
   std::set<std::string, std::less<>> known;

@@ -1,4 +1,4 @@
-// Sums many small numbers.
+// Sums many small numbers in different number types, to show how the sums lose precision.
 #include <fmt/format.h>
 
 #include <array>

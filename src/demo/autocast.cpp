@@ -1,4 +1,4 @@
-// The toy model of the course's exercise under autocast.
+// The toy model of the source documents' exercise, under autocast.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string dtype_of(const Graph& graph, const std::string& name) {
   return std::string(name_of(graph.value(value).type.dtype));
 }
 
-// The dtype of these values, "mixed" if they differ; empty without values.
+// The common dtype of the named values; "mixed" if they differ, and empty if there are none.
 template <class Names>
 std::string common_dtype(const Graph& graph, const Names& names) {
   std::string common;

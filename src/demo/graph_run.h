@@ -15,7 +15,8 @@ class GraphRun {
   // Each node runs on the first kernel that supports it; float64 uses the reference kernels.
   explicit GraphRun(const Graph& graph);
 
-  // write() rounds values to the type of the source. source() returns its current values, which the graph may update.
+  // write() rounds values to the type of the source. source() returns the current values of a source, which the graph
+  // may update.
   void write(const std::string& source, const std::vector<double>& values);
   void run() { executor_->run(); }
   std::vector<double> output(const std::string& name) const;

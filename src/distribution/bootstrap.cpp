@@ -27,7 +27,7 @@ std::vector<size_t> ranks_of(std::span<const double> samples) {
   return ranks;
 }
 
-// The median of the multiset that contains sorted[i] counts[i] times and has as many elements as `sorted`.
+// The median of a multiset with as many elements as `sorted`, in which sorted[i] occurs counts[i] times.
 double median_of_counts(std::span<const double> sorted, const std::vector<uint32_t>& counts) {
   const size_t n = sorted.size();
   const size_t lower = (n - 1) / 2;

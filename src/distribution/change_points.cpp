@@ -15,15 +15,16 @@ namespace laptime {
 namespace {
 
 constexpr int kOrders = 199;  // random orders of a permutation test
-constexpr int kMostBetter =
-    1;  // a change is accepted if at most this many orders split equally well: (1 + 1) / (199 + 1) is one in a hundred
+// A change is accepted if at most this many orders split equally well: (1 + 1) / (199 + 1) is one in a hundred.
+constexpr int kMostBetter = 1;
 
 struct Split {
   size_t at = 0;
   double distance = 0;  // energy distance of the two sides, weighted by their sizes
 };
 
-// Moving one figure from right to left changes each sum of |x - y| by the distances to that figure alone.
+// Finds the best split incrementally: moving one figure from right to left changes each sum of |x - y| only by the
+// distances to that figure.
 Split best_split(std::span<const double> series) {
   const size_t n = series.size();
   const auto distances_to = [&](size_t index, size_t begin, size_t end) {
@@ -31,8 +32,8 @@ Split best_split(std::span<const double> series) {
     for (size_t i = begin; i < end; ++i) sum += std::abs(series[i] - series[index]);
     return sum;
   };
-  double left = 0;   // over all pairs on the left
-  double right = 0;  // over all pairs on the right
+  double left = 0;   // sum of |x - y| over all pairs on the left
+  double right = 0;  // sum of |x - y| over all pairs on the right
   double across = 0;
   for (size_t i = 0; i < n; ++i) right += distances_to(i, i + 1, n);
   Split best;
@@ -96,7 +97,7 @@ std::vector<size_t> find_change_points(std::span<const double> series, double le
   if (series.size() > kMostOfSeries)
     throw Error::format("a series of {} figures is too long; at most {} are allowed", series.size(), kMostOfSeries);
   if (series.size() < 2 * kFewestOfLevel) return {};
-  sorted_samples(series);  // checks them
+  sorted_samples(series);  // only to check the figures
   Search search(least);
   search.split(series, 0);
   return std::move(search).found();

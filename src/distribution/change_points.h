@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-inline constexpr size_t kFewestOfLevel = 3;  // figures in a level; fewer may be a disturbance
+inline constexpr size_t kFewestOfLevel = 3;  // fewest figures in a level; fewer may be a mere disturbance
 inline constexpr size_t kMostOfSeries = 2000;
 
 // The indices at which a new level begins, in ascending order, without the first level at 0. The series is split where

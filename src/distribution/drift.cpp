@@ -14,11 +14,11 @@
 namespace laptime {
 namespace {
 
-constexpr double kSignificant = 2.576;  // exceeded by a normal variable in 1 % of cases, in standard deviations
+constexpr double kSignificant = 2.576;  // in standard deviations; a normal variable exceeds it in 1 % of cases
 constexpr size_t kMostGroups = 400;     // bounds the number of pairs
 
-// The samples, or the medians of consecutive groups of equal size. The newest samples are left out if they do not fill
-// a group.
+// The samples, or the medians of consecutive groups of equal size. The last samples are left out if they do not fill a
+// group.
 std::vector<double> in_groups(std::span<const double> samples) {
   const size_t size = (samples.size() + kMostGroups - 1) / kMostGroups;
   std::vector<double> groups;
@@ -68,8 +68,8 @@ Drift find_drift(std::span<const double> samples) {
   double variance = kendall_variance(sorted_samples(values));
   if (const double r = autocorrelation_beyond(values, slope); r > kBlockBootstrapAbove)
     variance *= (1 + r) / (1 - std::min(r, 0.999));
-  const double distance =
-      std::max(0.0, std::fabs(rising) - 1);  // continuity correction, because S changes in steps of two
+  // Continuity correction, because S changes in steps of two.
+  const double distance = std::max(0.0, std::fabs(rising) - 1);
   drift.significant = variance > 0 && distance > kSignificant * std::sqrt(variance);
   return drift;
 }

@@ -16,7 +16,7 @@ double median_of_sorted(std::span<const double> sorted);
 // The median of samples in any order. Throws Error like sorted_samples.
 double median(std::span<const double> samples);
 
-// The median of |sample - centre|, not scaled to estimate a standard deviation (which would be x 1.4826).
+// The median of |sample - centre|, not multiplied by 1.4826 to estimate a standard deviation.
 double median_absolute_deviation(std::span<const double> samples, double centre);
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
-// Finds the modes of samples. A machine that alternates between fast and slow gives two, and their median would
-// mislead.
+// Finds the modes of samples. A machine that alternates between fast and slow produces two modes, and a single median
+// would mislead.
 #pragma once
 
 #include <cstdint>

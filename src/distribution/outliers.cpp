@@ -1,4 +1,4 @@
-// The modified z-score.
+// Finds outliers by the modified z-score.
 #include "distribution/outliers.h"
 
 #include <cmath>

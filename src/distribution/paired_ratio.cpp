@@ -84,11 +84,11 @@ PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b) {
 }
 
 int64_t rounds_to_show(double difference, std::span<const double> a, std::span<const double> b) {
-  constexpr double kNormal99 = 2.576;      // half of a 99 % interval, in standard deviations
-  constexpr double kNormal95 = 1.645;      // exceeded 19 times out of 20
-  constexpr double kMadOfNormal = 0.6745;  // median absolute deviation over the standard deviation
-  constexpr double kEfficiency =
-      0.955;  // efficiency of the signed ranks relative to the mean, for normal noise (3 / pi)
+  constexpr double kNormal99 = 2.576;      // half-width of a 99 % interval, in standard deviations
+  constexpr double kNormal95 = 1.645;      // 95 % quantile of the standard normal distribution
+  constexpr double kMadOfNormal = 0.6745;  // median absolute deviation / standard deviation of a normal variable
+  // Efficiency of the signed ranks relative to the mean, for normal noise (3 / pi).
+  constexpr double kEfficiency = 0.955;
   const std::vector<double> logs = log_ratios(a, b);
   const double deviation = median_absolute_deviation(logs, median(logs)) / kMadOfNormal;
   const double rounds = std::pow((kNormal99 + kNormal95) * deviation / std::log1p(difference), 2) / kEfficiency;

@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Fewer rounds give no 99 % interval: all of them agree by chance more than once in a hundred times.
+// Fewer rounds give no 99 % interval, because chance alone would make all of them agree in more than 1 % of cases.
 inline constexpr int64_t kFewestRounds = 8;
 inline constexpr int64_t kMostRounds = 1000;
 
@@ -23,8 +23,8 @@ enum class Difference : uint8_t {
 };
 std::string_view name_of(Difference difference);  // "faster", "slower", "same", "undecided"
 
-// `interval` is the interval of B / A, and `margin` is the largest difference that does not matter, as a fraction. The
-// interval decides: it is within the margin, or it excludes 1, or neither. Undecided without an interval.
+// kSame if `interval`, the interval of B / A, is within the margin; else kFaster or kSlower if it excludes 1; else
+// kUndecided, also without an interval. `margin` is the largest difference that does not matter, as a fraction.
 Difference difference_of(const std::optional<Interval>& interval, double margin);
 
 struct PairedRatio {

@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kNearlyNormal = 200;  // degrees of freedom from which on Student's t counts as normal
+constexpr int64_t kNearlyNormal = 200;  // with at least this many degrees of freedom, Student's t counts as normal
 
 bool has_times(ProcessSamples processes) {
   const auto is_time = [](double seconds) { return seconds > 0 && std::isfinite(seconds); };

@@ -17,8 +17,8 @@ namespace {
 // `steps`.
 double error_of_difference(std::span<const double> steps) {
   constexpr double kDeviationOfMad = 1.4826;  // standard deviation / median |value| of a normal variable
-  constexpr double kErrorOfMedianOfFive =
-      0.536;  // standard error / standard deviation for the median of five normal variables
+  // Standard error / standard deviation for the median of five normal variables.
+  constexpr double kErrorOfMedianOfFive = 0.536;
   std::vector<double> changes;
   for (size_t i = 1; i < steps.size(); ++i) changes.push_back(std::fabs(steps[i] - steps[i - 1]));
   const double deviation = kDeviationOfMad * median(changes) / std::numbers::sqrt2;

@@ -21,9 +21,9 @@ enum class Steadiness : uint8_t {
 
 struct SteadyState {
   Steadiness steadiness = Steadiness::kUnknown;
-  int64_t after =
-      0;  // steps before the later of the two windows compared last: the warm-up if steady state was reached
-  double change = 0;  // between those windows, (later median - earlier median) / earlier median
+  // Steps before the later of the last two windows compared: the warm-up if steady state was reached.
+  int64_t after = 0;
+  double change = 0;  // between these windows: (later median - earlier median) / earlier median
 };
 
 // Checks each position w = first ... last, comparing steps [w, w + 5) with [w - 5, w), and stops at the first w where
@@ -31,7 +31,8 @@ struct SteadyState {
 // is the whole series in the order of time, from the very first step.
 SteadyState find_steady_state(std::span<const double> steps, int64_t first, int64_t last);
 
-// Applies the rule to the last ten steps; unknown for fewer. For runs with a given number of warm-up steps and steps.
+// Applies the rule to the last ten steps; unknown for fewer. Used if the numbers of warm-up steps and samples are
+// given.
 SteadyState steady_at_end(std::span<const double> steps);
 
 // The start of a series that differs from the rest.

@@ -1,4 +1,4 @@
-// The default rule and the fixed rule.
+// Decides when to stop, by the default rule or after a fixed number of samples.
 #include "distribution/stopping_rule.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,8 @@ double half_width(std::span<const double> samples) {
   return relative_half_width(bootstrap_median_interval(samples, autocorrelation), median_of_sorted(sorted));
 }
 
-// Counts at which the noise is judged: 20, 40, 80 and so on. With few such counts, a run seldom stops by coincidence.
+// True at the counts at which noise is judged: 20, 40, 80 and so on. With few such counts, a run seldom stops by
+// coincidence.
 bool judges_noise_at(int64_t count) {
   const int64_t times = count / kFewestToJudgeNoise;
   return count % kFewestToJudgeNoise == 0 && std::has_single_bit(static_cast<uint64_t>(times));
@@ -37,7 +38,7 @@ bool judges_noise_at(int64_t count) {
 }  // namespace
 
 int64_t steps_per_sample(Seconds step) {
-  constexpr double kShortestStep = 5e-9;  // a sample of kShortestSample has at most a million such steps
+  constexpr double kShortestStep = 5e-9;  // limits a sample of kShortestSample to a million steps
   const double steps = kShortestSample.count() / std::max(step.count(), kShortestStep);
   return std::max<int64_t>(1, std::llround(std::ceil(steps - 1e-9)));
 }

@@ -24,14 +24,14 @@ int64_t steps_per_sample(Seconds step);
 struct SamplingLimits {
   Seconds budget{30};  // time for warm-up and samples; warm-up ends when half of it is spent
   int64_t min_warmup = 5;
-  int64_t max_warmup = 30;  // warm-up ends here even if it is not steady
+  int64_t max_warmup = 30;  // warm-up ends here even if the steps are not steady yet
   int64_t min_samples = 10;
   int64_t max_samples = 200;
-  double interval_within = 0.01;  // 95 % interval of the median, each end as a fraction of the median
-  // Sufficient once `patience` of the budget is spent, if twice the samples would not reach interval_within.
+  double interval_within = 0.01;  // each end of the median's 95 % interval, as a fraction of the median
+  // This width suffices once `patience` of the budget is spent, if twice the samples would not reach interval_within.
   double interval_enough = 0.05;
   double patience = 1.0 / 6;
-  // Used if min_warmup and min_samples do not fit into the budget. The samples just suffice for an interval.
+  // Used if min_warmup and min_samples do not fit into the budget. hurried_samples is the fewest that give an interval.
   int64_t hurried_warmup = 2;
   int64_t hurried_samples = 6;
 
@@ -40,7 +40,7 @@ struct SamplingLimits {
 
 enum class StopReason : uint8_t {
   kInterval,  // the median is known to interval_within
-  kEnough,    // it is known to interval_enough, and twice the samples would not reach interval_within
+  kEnough,    // the median is known to interval_enough, and twice the samples would not reach interval_within
   kNoise,     // twice the samples would not reach interval_enough, or did not narrow the interval
   kTime,      // the budget is spent
   kSamples,
@@ -75,8 +75,8 @@ class StoppingRule {
   static StoppingRule fixed(int64_t warmup, int64_t samples);  // throws Error unless warmup >= 0 and samples >= 1
 
   // `steps`: seconds of each step (or batch of steps, undivided) so far, in order, each a finite number. If only a part
-  // of a step is reported, these are the times of that part. `ends`: wall clock at the end of each one, since the start
-  // of the first. It includes unreported parts and the time between steps.
+  // of a step is reported, these are the times of that part. `ends`: wall-clock seconds from the start of the first
+  // step to the end of each one, including unreported parts and the time between steps.
   SamplingDecision decide(std::span<const double> steps, std::span<const double> ends) const;
 
   // "the 95 % interval of the median is within 1 %", "the budget of 30 s", "200 samples", "10 samples after a warm-up

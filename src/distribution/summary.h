@@ -25,7 +25,7 @@ struct Summary {
   std::optional<double> mad;  // median |sample - median|, unscaled
   std::optional<double> p10;  // percentiles: see percentile_of_sorted
   std::optional<double> p90;
-  std::optional<double> ci_low;  // 95 % bootstrap interval of the median; none below six samples
+  std::optional<double> ci_low;  // 95 % bootstrap interval of the median; none for fewer than six samples
   std::optional<double> ci_high;
   std::vector<SampleMode> modes;  // one, or two
   std::vector<int64_t> outliers;  // indices of samples far from the others; they still count

@@ -18,7 +18,7 @@
 namespace laptime {
 namespace {
 
-// In the order of Stability.
+// In the order of enum Stability.
 constexpr std::array kWords{
     StabilityWord{Stability::kStable, "stable",
                   "the median is known within 2 %, samples have no trend, and little time was lost to other programs",

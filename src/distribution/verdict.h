@@ -26,9 +26,9 @@ struct StabilityWord {
 std::span<const StabilityWord> stability_words();  // from best to worst
 std::string_view name_of(Stability stability);
 
-// Limits for a typical shared machine. A value equal to its limit is still within it, except for kNoisySpread.
-inline constexpr double kNoisyInterval =
-    0.02;  // distance from the median to the end of its 95 % interval, as a fraction of the median
+// Limits for a typical shared machine. A value equal to its limit is still within it, except for kNoisySpread. The
+// first two limit the distance from the median to the farther end of its 95 % interval, as a fraction of the median.
+inline constexpr double kNoisyInterval = 0.02;
 inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kNoisySpread = 0.10;  // sample standard deviation as a fraction of the mean
 inline constexpr double kNoisyDrift = 0.02;   // drift from the first sample to the last, as a fraction of the median
@@ -48,7 +48,7 @@ struct Observations {
   std::span<const double> throttled_fractions;  // share of the threads' time lost to a CPU quota
   std::span<const double> waiting_fractions;    // share of the threads' time lost waiting for a core
   Seconds shortest_timed{};                     // the shortest time that was measured as one interval
-  std::string meaningless{};                    // why times of this program are meaningless; empty if they are not
+  std::string meaningless{};                    // why times of this program are meaningless; empty if they are valid
 };
 
 struct Judgement {
@@ -57,7 +57,7 @@ struct Judgement {
   // finally remarks, which cause none.
   std::vector<std::string> reasons;
   std::optional<double> lost;  // the largest of the three shares of lost time; none if none was measured
-  std::string_view lost_to{};  // where that time was lost; empty if none was
+  std::string_view lost_to{};  // where that time was lost; empty if no time was lost
 };
 
 // no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.

@@ -139,7 +139,7 @@ void Executor::enqueue_steps(const After& after) {
       case Action::Kind::kStep:
         enqueue_step(index);
         if (!after(index)) return;
-        await(index + 1);  // before buffers are freed that communication uses
+        await(index + 1);  // before freeing buffers that communication uses
         break;
       case Action::Kind::kFree:
         if (is_output_[index] || pooled_[index] == nullptr) break;
@@ -171,7 +171,8 @@ void Executor::enqueue(Marks marks) {
 
 Timeline Executor::run(Marks marks) {
   Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
-  // Recorded after the first step, in which kernels and libraries load code; a recording must not include that.
+  // The step is recorded after its first run, in which kernels and libraries load code, which a recording must not
+  // include.
   if (recording_ == nullptr && backend_.records_steps())
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
   return timeline;

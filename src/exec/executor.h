@@ -15,7 +15,7 @@
 
 namespace laptime {
 
-// Where a run sets marks, besides one at its start: at the end of each phase, or of each launch.
+// Where a run sets marks in addition to the one at its start: at the end of each phase, or of each launch.
 enum class Marks : uint8_t { kPhases, kLaunches };
 
 class Executor {
@@ -31,7 +31,7 @@ class Executor {
   // Runs every step once. Events of the timeline are phases, timed by marks of the device; the host reads begin and end
   // from the device's clock.
   Timeline run(Marks marks = Marks::kPhases);
-  // The pool of the device that provides the values of a step; null if they are in the arena of the plan.
+  // The device's pool, which provides the values of a step; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }
   // True if steps with marks of phases run from a recording of the device.
   bool is_recorded() const { return recording_ != nullptr; }
@@ -41,7 +41,7 @@ class Executor {
   std::vector<Timeline> run_recorded(int64_t count, const std::function<void()>& before);
   // After run(Marks::kLaunches): the device's time before the first launch, and after each launch.
   std::vector<Seconds> launch_times() const;
-  // The time of one mark of a launch in seconds: the mean over many consecutive marks.
+  // The time that marking one launch takes: the mean over many consecutive marks.
   Seconds cost_of_mark();
 
   // Runs the steps up to the first whose output contains a NaN or positive infinity, and returns the op and scope of
@@ -84,11 +84,11 @@ class Executor {
   void set_up();
   // Enqueues every step and the marks.
   void enqueue(Marks marks);
-  // Enqueues every step, and calls `after` with its number. If it returns false, the loop ends.
+  // Enqueues every step, and calls `after` with the number of the step; ends the loop if `after` returns false.
   template <class After>
   void enqueue_steps(const After& after);
   void enqueue_step(size_t number);
-  // Lets later launches wait for the communication that the step needs.
+  // Makes later launches wait for the communication that the step needs.
   void await(size_t number);
   // Returns the outputs of the last step to the pool.
   void free_outputs();
@@ -96,13 +96,13 @@ class Executor {
   Timeline run_step(Recording* recording, Marks marks);
   // The names of the ranges that contain a step of the plan, outermost first.
   static std::vector<std::string> ranges_of(const PlanStep& step);
-  // Ends and begins ranges, so that those of this step are open; null: none.
+  // Ends and begins ranges so that exactly `ranges` are open; null: none.
   void move_to_ranges(const std::vector<std::string>* ranges);
   TensorView view_of(const Operand& operand) const;
   BoundStep bind(const PlanStep& step);
   size_t awaited_by(const PlanStep& step) const;
   std::vector<std::byte> read(const TensorView& view) const;
-  // The worst value in a view.
+  // The worst value in a view; NaN is worse than infinity.
   enum class Worst : uint8_t { kUsual, kInfinity, kNan };
   static Worst worst_of(const TensorView& values);
   Worst worst_in(const TensorView& view) const;

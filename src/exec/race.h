@@ -25,8 +25,8 @@ RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run);
 // The candidate with the shortest run among those that `counts` selects; none if it selects none.
 std::optional<size_t> fastest_of(const RaceResult& result, const std::function<bool(size_t)>& counts);
 
-// The candidate to use after a race: the winner, unless there is a favoured candidate and the winner does not lead the
-// fastest of them by at least kClearLead.
+// The candidate to use after a race: the winner if no candidate is favoured or the winner leads the fastest favoured
+// one by at least kClearLead; otherwise the fastest favoured one.
 inline constexpr double kClearLead = 1.05;
 size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>& is_favoured);
 

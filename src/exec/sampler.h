@@ -18,12 +18,12 @@ struct StepHooks {
   // Called before `after` when launches are marked, with the times of Executor::launch_times.
   std::function<void(int64_t step, const std::vector<Seconds>& times)> launches;
   std::function<bool()> interrupted;  // called between samples; true ends sampling
-  // Called before each step and after the last one. The argument says whether this process wants another step; the
-  // result, whether all take one. Null: this process decides alone.
+  // Called before each step and after the last one. `wants_step` says whether this process wants another step; returns
+  // whether all processes take one. Null: this process decides alone.
   std::function<bool(bool wants_step)> agree;
 };
 
-// When to stop sampling.
+// When to stop sampling, and which launches to mark.
 struct SamplingRequest {
   StoppingRule rule;
   bool fixed = false;  // fixed number of samples of one step each, however short
@@ -31,8 +31,8 @@ struct SamplingRequest {
   // step, and steps do not run from a recording.
   double launch_marks_below = 0;
   ReportedTime reported{};
-  Seconds mark{};            // the time of one mark of a launch
-  bool marks_first = false;  // the first step also has marks of launches
+  Seconds mark{};            // the time that marking one launch takes
+  bool marks_first = false;  // mark every launch in the first step, too
 };
 
 Sampling sample(Executor& executor, const SamplingRequest& request, const StepHooks& hooks);

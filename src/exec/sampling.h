@@ -26,7 +26,7 @@ struct Sampling {
 using ReportedTime = std::function<Seconds(const Timeline&)>;
 
 // Receives the steps of a run one at a time, from any caller, and applies a stopping rule. If the rule is not fixed,
-// the second step determines how many steps make a sample, because the first one runs with cold caches. Both are
+// the second step determines how many steps make a sample, because the first one runs with cold caches. Both steps are
 // warm-up.
 class SampleSeries {
  public:
@@ -52,7 +52,7 @@ class SampleSeries {
   ReportedTime reported_;
   Sampling sampling_;
   std::vector<double> sums_;  // reported seconds of each batch of steps_per_sample steps
-  std::vector<double> ends_;  // wall clock at the end of each batch, from the first step
+  std::vector<double> ends_;  // seconds from the start of the first step to the end of each batch
   Seconds sum_{};             // sum for the current batch
   int64_t steps_in_batch_ = 0;
   int64_t steps_before_batches_ = 0;  // steps that ran before the first batch

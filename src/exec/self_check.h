@@ -13,13 +13,13 @@ Seconds time_of_empty_step(Backend& backend);
 
 // A loop of dependent additions, whose time is proportional to its rounds, timed like steps.
 struct BusyLoops {
-  int64_t loops = 0;  // consecutive loops of the same length
-  Seconds fastest{};  // the fastest loop
+  int64_t loops = 0;  // number of consecutive loops, all of the same length
+  Seconds fastest{};
   Seconds median{};
   Seconds slowest_tenth{};  // the 90th percentile
   double lost = 0;          // time beyond the median, summed over loops, as a share of the time of all loops
-  double tenfold =
-      0;  // the median time of loops that are ten times as long, relative to the others; 10 if timing is accurate
+  // Median time of loops that are ten times as long, relative to `median`; 10 if timing is accurate.
+  double tenfold = 0;
 };
 
 // Takes about two seconds.

@@ -22,7 +22,7 @@ int64_t bytes_of(const TensorType& type) {
 
 // Fills the whole extent of a floating-point tensor with random numbers in [-1, 1), and any other tensor with zeros.
 void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
-  constexpr int64_t kPeriod = 4096;     // elements until the numbers repeat; random enough for timing
+  constexpr int64_t kPeriod = 4096;     // elements after which the numbers repeat; random enough for timing
   constexpr int64_t kRepetitions = 64;  // periods per write
   const int64_t extent = view.type.layout.extent();
   const int64_t period = std::min(kPeriod, extent);

@@ -126,7 +126,7 @@ Builder::Scoped Builder::scope_of(ValueId value) {
 
 Builder::Framed::Framed(Builder& builder, const std::string& function)
     : builder_(builder), outer_(builder.current.frame) {
-  builder_.current.frame = function + "@" + builder_.current.scope;  // identifies one call, not all calls
+  builder_.current.frame = function + "@" + builder_.current.scope;  // identifies a single call of the function
 }
 
 Builder::Parted::Parted(Builder& builder, size_t part) : builder_(builder), outer_(builder.current) {

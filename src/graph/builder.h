@@ -27,7 +27,7 @@ class Builder {
   // For ops with one output.
   ValueId emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs);
 
-  // These return by value, because emitting may reallocate the values.
+  // type(), shape() and dtype() return copies, because emitting a node may reallocate the values.
   TensorType type(ValueId id) const { return graph_.value(id).type; }
   Shape shape(ValueId id) const { return graph_.value(id).type.layout.shape; }
   DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
@@ -65,7 +65,7 @@ class Builder {
   [[nodiscard]] Scoped range(const std::string& name);
   // Enters a layer of the model's stack.
   [[nodiscard]] Scoped layer(int64_t index);
-  // Enters the place of a named value: appends its name to the scope, and takes its region.
+  // Enters the place of a named value: appends the value's name to the scope, and uses its region.
   [[nodiscard]] Scoped scope_of(ValueId value);
 
   // Enters a function of the eager program. Its variables die after its last node.
@@ -117,7 +117,7 @@ class Replay {
 
   // Emits the same node with the mapped inputs, and binds its outputs.
   void copy(const Node& node);
-  // Maps `old_value` to `new_value`, which receives its annotations and, unless it is kActivation, its role.
+  // Maps `old_value` to `new_value`, and copies the old annotations to it, and the old role unless that is kActivation.
   void bind(ValueId old_value, ValueId new_value);
   ValueId operator[](ValueId old_value) const { return map_[static_cast<size_t>(old_value.index)]; }
   std::vector<ValueId> mapped(std::span<const ValueId> old_values) const;

@@ -31,7 +31,7 @@ inline constexpr int kRoleCount = 8;
 const char* name_of(Phase phase);  // "forward"
 const char* name_of(Role role);    // "optimizer_state"
 
-// The kind of work that a kernel does. Profiles sum up time by it.
+// The kind of work that a kernel does. Profiles sum up time by kind of work.
 enum class WorkClass : uint8_t {
   kMatmul,
   kAttention,  // scores, softmax and values in one kernel
@@ -78,9 +78,9 @@ inline constexpr char kRangeSeparator = '/';
 std::string layer_scope(int64_t layer);
 inline constexpr const char* kAnyLayerScope = "layers.*";
 
-// Annotations of a value. Passes copy them as a whole to its replacement.
+// Annotations of a value. A pass that replaces the value copies all of them to the replacement.
 struct ValueAnnotations {
-  std::string name;     // "layers.0.attn.scores"; a parameter's name
+  std::string name;     // "layers.0.attn.scores"; for a parameter, its name
   std::string held_by;  // a variable of the eager program that keeps the value alive, "frame:variable"
   Region region{};      // place where the value is named
   void merge(const ValueAnnotations& other) {
@@ -108,7 +108,7 @@ struct Place {
   Region region{};    // region of the scope
 };
 
-// Annotations of a node. Passes copy them as a whole. Backward nodes inherit those of their forward node, except phase,
+// Annotations of a node. Passes copy all of them. Backward nodes inherit those of their forward node, except phase,
 // frame and parts.
 struct NodeAnnotations {
   Phase phase = Phase::kForward;
@@ -118,8 +118,8 @@ struct NodeAnnotations {
   bool deferred = false;       // a forward node that runs when backward first reads its result
   std::vector<Place> parts{};  // for a composite that spans modules: the places of its lowered parts, in order
   Region region{};             // region of the scope
-  std::optional<WorkClass>
-      work_class{};  // inherited from the composite that the node was lowered from, if its card says so
+  // Inherited from the composite that the node was lowered from, if the composite's card sets it.
+  std::optional<WorkClass> work_class{};
 };
 
 struct Node {
@@ -151,7 +151,7 @@ struct Graph {
   // A source or an output by name; invalid if there is none.
   ValueId find_source(const std::string& name) const;
   ValueId find_output(const std::string& name) const;
-  // True if a step computes the value in these bytes. Sources and results of set-up exist before it.
+  // True if a step computes the value in these bytes. Sources and results of set-up exist before the step.
   bool is_of_step(StorageId id) const;
   int64_t storage_bytes(StorageId id) const { return root(id).type.storage_bytes(); }
 };

@@ -58,14 +58,15 @@ struct GradientContext {
   const Attributes& attributes;
   std::span<const ValueId> in;
   std::span<const ValueId> out;
-  std::span<const ValueId> grad_out;  // invalid if the loss does not depend on that output
+  std::span<const ValueId> grad_out;  // invalid where the loss does not depend on the output
   std::vector<bool> wanted;           // which inputs need a gradient
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
-  // Whether the gradient of a weight is computed before that of the other factor, which frees the latter earlier.
+  // If true, computes the gradient of a weight before that of the other factor, so that the other factor is freed
+  // earlier.
   bool weights_first = false;
 };
 
-// A small set of output or input positions, such as {1, 2}. It cannot contain positions from 32 on.
+// A small set of output or input positions, such as {1, 2}. Positions must be below 32.
 struct IndexSet {
   static constexpr int kEnd = 32;
   uint32_t bits = 0;
@@ -90,7 +91,7 @@ struct Update {
 struct OpCard {
   const char* name = "";
   OpKind kind = OpKind::kPointwise;
-  // The class of its work; if absent, it follows from the kind. Ops that result from lowering this op inherit the
+  // The class of the op's work; if absent, it follows from `kind`. Ops that result from lowering this op inherit the
   // class, unless this op is a contraction.
   std::optional<WorkClass> work_class{};
 
@@ -117,10 +118,9 @@ struct OpCard {
   // so that the adjacent cast is not needed. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
-  // The output is the input converted to another number type, and nothing else: fold_casts may fold it into an adjacent
-  // op.
+  // True if the op only converts its input to another number type. fold_casts may then fold it into an adjacent op.
   bool is_cast = false;
-  // The output is the sum of the two inputs, in their common type: fold_addends may fold it into an adjacent op.
+  // True if the op only adds its two inputs in their common type. fold_addends may then fold it into an adjacent op.
   bool is_sum = false;
   // Returns attributes with which the op takes an additional last input, of the shape of output 0, and adds it to that
   // output. Returns nothing if the op cannot. Null: it never can.
@@ -131,15 +131,15 @@ struct OpCard {
   // Inputs that may have padded rows and are then read at least as fast as without gaps.
   IndexSet reads_padded_rows{};
   // Lowers the op to the ops of its decomposition, for one group of rows at a time, so that the backward of a group can
-  // follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose` where the
-  // op is kept whole.
+  // follow its forward before the next group begins. To this end, the nodes of a group are deferred. Used instead of
+  // `decompose` where the op is kept whole.
   std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
   // Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
-  // An op that also writes the next value of the state of output 0 as another number type, so that the next step need
-  // not cast it. It takes that copy before all other inputs and returns the next copy before all other outputs. Null:
-  // none.
+  // An op that does the same and also writes the next value of output 0's state in another number type, so that the
+  // next step need not cast it. It takes that copy before all other inputs and returns the next copy before all other
+  // outputs. Null: none.
   const OpCard* with_copy = nullptr;
   // True if its kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;
@@ -168,8 +168,8 @@ struct OpCard {
   int updated_input(int output) const;
 };
 
-// Communication and its waits are always kCommunication, and all other nodes of the optimizer phase kOptimizer. A cast
-// is kCast elsewhere; other nodes have the class that they inherited, or else that of their card.
+// kCommunication for communication and its waits, or else kOptimizer in the optimizer phase, or else kCast for a cast.
+// Any other node has the class that it inherited, or else that of its card.
 WorkClass work_class_of(const Node& node);
 
 double flops_of(const Signature& signature);

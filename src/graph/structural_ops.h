@@ -48,7 +48,7 @@ struct SliceBackwardAttributes {
   int axis = 0;
   int64_t begin = 0, step = 1;
   bool addend = false;
-  std::optional<DType> output{};  // type of the result; absent: that of grad
+  std::optional<DType> output{};  // type of the result; none: the type of grad
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("shape", self.shape);

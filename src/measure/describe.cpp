@@ -31,8 +31,8 @@ std::string hash_of_file(const std::string& path, std::string_view purpose) {
   return fmt::format("{:016x}", scan_file(InputFile(path, purpose)).hash);
 }
 
-// Calls `replace`. If it throws Error, the configuration keeps the requested value: the point will fail as well, and no
-// run is compared with it.
+// Calls `replace`. If it throws Error, the configuration keeps the requested value: the point will then fail as well,
+// so that no run is compared with it.
 template <class Replace>
 void try_to(const Replace& replace) {
   try {
@@ -124,7 +124,8 @@ Binary this_binary() {
       bytes.fill(0);
       file.read(bytes.data(), bytes.size());
       const auto count = static_cast<size_t>(file.gcount());
-      for (size_t at = 0; at < count; at += sizeof(uint64_t)) {  // by words, because each launched point does this
+      // Hashes word by word for speed, because each launched point does this.
+      for (size_t at = 0; at < count; at += sizeof(uint64_t)) {
         uint64_t word = 0;
         std::memcpy(&word, bytes.data() + at, sizeof(word));
         id = splitmix64(id ^ word);

@@ -22,14 +22,14 @@ Record describe_planned(const SweepPoint& point);
 // Like describe_planned; adds the tokens of --data, and as config_hash the hash of identity_text() for this machine.
 Record describe_point(const ResolvedPoint& point);
 
-// An id that is unique to one command: its date and its process.
+// An id unique to one run of the program, made from the current time and the process id.
 std::string new_run_id();
 
 // Identifies this build of the program by a hash of its executable file.
 Binary this_binary();
 
-// Adds the machine, with the frequency of a core and the quality of its clock, and the device and threads that will be
-// used.
+// Adds the machine, including the frequency of a core and the quality of the host's clock, and the device and threads
+// that will be used.
 void describe_device(const Device& device, Record& record);
 
 // Describes the machine for steps of another program: adds the machine without properties of this process, the date,

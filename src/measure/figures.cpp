@@ -31,8 +31,8 @@ constexpr double kClocksAgree = 0.02;
 // Kinds of arithmetic differ in speed by factors of two or more; clocks and noise vary by less than this.
 constexpr double kAnotherArithmetic = 1.5;
 
-// A run above the peak has the peak measured again (measure/limits.h), so the FLOP count or the clock is the likely
-// cause.
+// If a run exceeds the peak, the peak is measured again (measure/limits.h). If the run still exceeds it, the FLOP count
+// or the clock is the likely cause.
 constexpr const char* kAbovePeak =
     "the FLOP count includes masked attention, which kernels skip, or the clock was higher than when the peak was "
     "measured";
@@ -114,7 +114,8 @@ std::string reason_of_clocks(const HostClock& host) {
 }
 
 // "a product in float32 reached 310.0 TFLOP/s, above the peak of float32 (...): it used different arithmetic, or ...";
-// empty unless the fastest product exceeds a peak of the arithmetic that its kernel claims by kAnotherArithmetic.
+// empty unless the fastest product is faster than a peak of the arithmetic that its kernel claims by a factor of
+// kAnotherArithmetic.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
@@ -160,8 +161,8 @@ void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& 
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
 
-// The measured steps with the median time: one, or the two in the middle. Their parts sum to that time, unlike medians
-// of the parts.
+// The measured steps with the median time: one, or the two in the middle. Their parts sum to the median time, which
+// medians of the parts would not.
 std::vector<size_t> median_steps(const Sampling& sampling) {
   std::vector<size_t> steps(sampling.steps.size() - static_cast<size_t>(sampling.warmup));
   std::iota(steps.begin(), steps.end(), static_cast<size_t>(sampling.warmup));
@@ -203,8 +204,8 @@ std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurem
   return parts;
 }
 
-// Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest,
-// and by phase and class.
+// Splits the time by which the first steps exceed steady ones: into page faults, at their measured cost, and the rest,
+// and also by phase and class.
 void fill_transient(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;
@@ -310,7 +311,7 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   }
 }
 
-// Machine counters during the samples. A page fault during a sample is a defect of the program.
+// Fills in the machine counters during the samples. A page fault during a sample is a defect of the program.
 void fill_disturbance(const Measurement& run, const std::optional<DeviceSensors>& sensors, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;

@@ -23,13 +23,13 @@ struct MeasuredWork {
   std::vector<Phase> phases{};                 // phases timed in every step, in order
   std::vector<std::string> own_phases{};       // other phases named by a recorded step: "data"
   std::optional<ModelSummary> model{};         // none if unknown
-  std::optional<double> optimizer_flops{};     // for one update
+  std::optional<double> optimizer_flops{};     // of one update
   std::optional<int64_t> tokens{};             // per step
   std::optional<double> datasheet_flops{};     // peak FLOP/s of the device
   ProductMath peak_math = ProductMath::kNone;  // arithmetic for which the peaks are stated and measured
   std::optional<int> threads{};  // number of threads that shared the work; none for a device without threads
-  bool is_predicted = false;     // a device model produced the times
-  bool in_this_process = true;   // the counters and the build of this process apply to the steps
+  bool is_predicted = false;     // true if a device model produced the times
+  bool in_this_process = true;   // true if the counters and the build of this process apply to the steps
 };
 
 // Sets the status and, if there is a sample, everything derived from the samples: times, phases, rates, first steps,

@@ -43,8 +43,8 @@ void for_each_index(int64_t count, int threads, const std::function<void(int64_t
 struct Block {
   const ParameterSpec* parameter;
   int source;
-  int64_t begin, size;  // elements of the source
-  int64_t first;        // index in the parameter of the element at `begin`
+  int64_t begin, size;  // range of elements of the source
+  int64_t first;        // index, within the parameter, of the element at `begin`
 };
 
 void add_blocks(const Plan& plan, const ParameterSpec& parameter, int64_t rank, std::vector<Block>& blocks) {

@@ -36,7 +36,7 @@ class StepInputs {
   std::unique_ptr<TokenSource> source_;  // null for a model without tokens
   std::vector<int64_t> tokens_;
   std::vector<int64_t> targets_;
-  int64_t held_ = -1;  // batch that the executor currently has
+  int64_t held_ = -1;  // batch that the executor holds; -1: none
 };
 
 }  // namespace laptime

@@ -165,7 +165,7 @@ double crossing(const Tried& a, const Tried& b) {
 // twice.
 int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t)>& attempt) {
   enum class End : uint8_t { kNone, kLow, kHigh } moved = End::kNone;
-  Tried below = low;  // with halved excess
+  Tried below = low;  // like `low`, but with an excess that may be halved
   Tried above = high;
   while (high.size - low.size > 1) {
     const double guess = std::floor(crossing(below, above));

@@ -20,7 +20,7 @@ PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known)
 
 // The functions below need a point with a device. They throw Error if the device has no kernel for a node of the point.
 
-// Only the plan.
+// Like forecast_point, but makes only the plan.
 Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known);
 
 // The time of all phases of a step, regardless of the pass.
@@ -36,7 +36,7 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  bool holds = false;  // launching the kernels takes longer than running them
+  bool holds = false;  // true if launching the kernels takes longer than running them
   // The smallest context at which the kernels take longer than their launches; none up to kLargestContext.
   std::optional<int64_t> least_context{};
 };
@@ -48,7 +48,7 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
 enum class Enlarged : uint8_t { kBatch, kContext };
 
 inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of the search for the largest size that fits
-inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
+inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of this search, in tokens
 
 // The largest value with which the point fits in memory; 0 if it does not fit even with 1. The search stops at `limit`.
 // `before_plan`, if not null, is called before each plan, which may take seconds; it may throw.

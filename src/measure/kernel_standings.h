@@ -26,8 +26,8 @@ class KernelStandings {
     }
   }
 
-  // The kernel with the least time in its races, relative to the winners; null if none of these raced. Long races weigh
-  // more, because noise is a smaller part of them.
+  // The kernel with the least time in its races, relative to the winners; null if none of `kernels` raced. Long races
+  // weigh more, because noise is a smaller part of their times.
   const Kernel* best_of(std::span<const Kernel* const> kernels) const {
     const Kernel* best = nullptr;
     for (const Kernel* kernel : kernels) {
@@ -35,7 +35,7 @@ class KernelStandings {
     }
     return best;
   }
-  // Like best_of, but a kernel whose results differ in bits must win clearly over kernels that share theirs.
+  // Like best_of, but a kernel with different bits must win clearly over kernels whose results are bit-identical.
   const Kernel* clear_best_of(std::span<const Kernel* const> kernels) const {
     const Kernel* const best = best_of(kernels);
     if (best == nullptr || best->reproducible) return best;

@@ -26,7 +26,7 @@ struct Contest {
   Signature signature;
   IndexSet absent;  // outputs that the step does not read
   std::string key;
-  std::vector<const Kernel*> kernels;  // at least two
+  std::vector<const Kernel*> kernels;  // the candidates, at least two
   int64_t bytes = 0;                   // memory of the largest trial
   double flops = 0;
 };
@@ -81,22 +81,22 @@ void prepare(Contest& contest, Backend& backend) {
   for (const Kernel* kernel : contest.kernels) {
     if (is_ready(*kernel, contest.signature, backend)) ready.push_back(kernel);
   }
-  if (ready.empty()) backend.prepare(*contest.kernels.front(), contest.signature);  // throws the reason
+  if (ready.empty()) backend.prepare(*contest.kernels.front(), contest.signature);  // throws Error with the reason
   contest.kernels = std::move(ready);
 }
 
-// A race between kernels. The winner may differ from race to race, and so may the bits of the loss. A kernel with
-// different bits must therefore win clearly over kernels that share theirs.
+// A race between kernels. The winner may differ from race to race, and with it the last bits of the loss. A kernel
+// whose results differ in bits must therefore win clearly over kernels whose results are bit-identical.
 class Race {
  public:
   Race(Trial& trial, std::vector<const Kernel*> kernels) : kernels_(std::move(kernels)) {
     result = race(kernels_.size(), [&](size_t candidate) { return trial.time(*kernels_[candidate]); });
   }
 
-  // Returns the kernel to choose. If its bits differ from those that other kernels share, also returns the fastest of
-  // those, unless it is too far behind for another race to matter. If the kernel to choose leads others with the same
-  // bits only by noise, `standings` decide. A library's proposal is a different algorithm for each shape, so its other
-  // races say nothing about it.
+  // Returns the kernel to choose. If its results differ from the bit-identical results of other kernels, also returns
+  // the fastest of these others, unless it is too far behind for another race to matter. If the kernel to choose leads
+  // others with the same bits only by noise, `standings` decide. A library's proposal is a different algorithm for each
+  // shape, so its races for other shapes say nothing about it.
   std::vector<const Kernel*> finalists(const KernelStandings& standings) const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);
@@ -169,8 +169,8 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
     standings.add(contest.kernels, first.result);
     raced.push_back({&contest, std::move(first)});
   }
-  // A second race, after all first races, for kernels with different bits. Long runs need none, because noise is a
-  // small part of them.
+  // A second race, after all first races, between kernels whose results differ in bits. Long runs need none, because
+  // noise is a small part of them.
   for (const auto& [contest, first] : raced) {
     const std::vector<const Kernel*> finalists = first.finalists(standings);
     const Kernel* taken = finalists.front();

@@ -1,4 +1,4 @@
-// Groups the launches of a plan by signature.
+// Groups the launches of a plan by signature, and computes the cost of each group.
 #include "measure/launch_costs.h"
 
 #include <string>

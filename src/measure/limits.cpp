@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// The rate that the run reached towards a limit; 0 if unknown.
+// The rate of the run that a limit bounds; 0 if unknown.
 double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
   switch (kind) {
     case DeviceLimit::Kind::kProductFlops: return request.reached;
@@ -21,7 +21,7 @@ double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
   return 0;
 }
 
-// How often to remeasure a limit that the run has exceeded. A host may withhold half of a guest's processors for
+// How many times to remeasure a limit that the run has exceeded. A host may withhold half of a guest's processors for
 // seconds.
 constexpr int kMostAgain = 4;
 

@@ -12,7 +12,7 @@ namespace laptime {
 
 struct LimitsRequest {
   double reached = 0;            // FLOP/s of the run
-  bool bandwidth = false;        // measure it too; it takes memory, so only on request
+  bool bandwidth = false;        // also measure the bandwidth, which takes memory
   double reached_bandwidth = 0;  // highest bytes/s of memory that a launch of the run is known to have reached
   bool disturbed = false;        // other programs slowed the run, and probably slow measurements taken now
 };

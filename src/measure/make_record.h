@@ -18,7 +18,7 @@ Record make_record(Record described, const Prepared& prepared, const Measurement
 
 // Describes a disturbance with a figure: "12 % of the time was lost to other guests of the host". A run is disturbed if
 // more than 3 % of the time was lost, if samples vary (distribution/verdict.h), or if traced steps took longer than the
-// untraced steps between them (record/step_trace.h). Empty if it was not. `samples` are seconds.
+// untraced steps between them (record/step_trace.h). Empty if the run was not disturbed. `samples` are seconds.
 std::string disturbance_of(const Measurement& run, const std::vector<double>& samples,
                            const std::optional<StepTrace>& trace, std::optional<int64_t> threads);
 

@@ -14,10 +14,10 @@ namespace laptime {
 // Launches and buffers of the plan, without times.
 StepTrace trace_of(const Plan& plan);
 
-// For a device that predicts, adds the rates that limit its launches, which are the rates of its predictions.
+// For a device that predicts times, adds the rates from which it predicts, because they limit its launches.
 void add_predicted_rates(const Device& device, StepTrace& trace);
 
-// Returns a step of `total`. `launches` are the times that the device recorded; in the rest of the step no launch ran.
+// Returns a step that took `total`. `launches` are the times that the device recorded; no launch ran in the rest of it.
 TracedStep watched_step(const std::vector<Seconds>& launches, Seconds total);
 // Returns the times of one step. `times` are its Executor::launch_times.
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times);

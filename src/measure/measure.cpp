@@ -132,7 +132,7 @@ class PointRun {
     if (backend_.computes() && has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
-    if (!run_.finite && hooks_.group == nullptr) {  // with ranks, each might stop at a different step
+    if (!run_.finite && hooks_.group == nullptr) {  // each rank might stop at a different step
       held.reset();                                 // frees its memory, in which the steps are repeated
       search_nan(weights);
     }
@@ -149,7 +149,7 @@ class PointRun {
   }
 
   // With a pool, each allocation adds to the requested memory, and the driver decides how much the pool reserves.
-  // Without one, both follow from the plan, whose blocks exist for the whole run.
+  // Without a pool, both amounts follow from the plan, whose blocks exist for the whole run.
   void take_memory(const Executor& executor) {
     run_.peak_bytes = run_.reserved_bytes = backend_.peak_held_bytes();
     const Plan& plan = executor.plan();
@@ -163,7 +163,7 @@ class PointRun {
     }
   }
 
-  // Skipped if repeating the steps would take too long.
+  // Looks for the first NaN, unless repeating the steps would take too long.
   void search_nan(const StartingWeights& weights) {
     constexpr Seconds kLongest{300};
     Seconds spent{};
@@ -186,7 +186,8 @@ class PointRun {
     };
     read_sensors();
     StepHooks hooks;
-    // Without fixed numbers, the end of warm-up is known only later, but the first two steps always belong to it.
+    // Unless the number of steps is fixed, the end of warm-up is known only later, but the first two steps belong to
+    // it.
     const int64_t named_warmup = has_fixed_steps(config_) ? warmup : 2;
     hooks.before = [&](int64_t step) {
       inputs.write(executor, step);
@@ -206,7 +207,7 @@ class PointRun {
     hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
       if (run_.classes.empty()) run_.first_classed = static_cast<size_t>(step);
       run_.classes.push_back(class_times(executor.plan(), times));
-      // The first step is slower than the others.
+      // Leaves out the first step, which is slower than the others.
       if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times, backend_.communication_times().launches);
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
@@ -254,8 +255,8 @@ class PointRun {
     run_.trace = std::move(trace);
   }
 
-  // Takes the times of launches from the records of the device. If it has none, from marks, which take time themselves.
-  // Ranks use marks too, because records do not divide the stream of communication.
+  // Takes the times of launches from the device's records or, if there are none, from marks, which take time
+  // themselves. A run with several ranks also uses marks, because records do not divide the stream of communication.
   Timeline take_traced_step(Executor& executor, StepTrace& trace) {
     Timeline timeline;
     const auto run = [&] { timeline = executor.run(Marks::kLaunches); };
@@ -297,7 +298,7 @@ class PointRun {
     if (device.missing.empty()) device.busy.push_back(activities.busy.count());
   }
 
-  // Times steps from a recording; as many as were traced.
+  // Times as many steps from a recording as were traced.
   void take_graph_steps(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
     if (executor.is_recorded()) {
       trace.device.usually_recorded = 1;

@@ -19,11 +19,11 @@
 
 namespace laptime {
 
-// Measured limits of the device.
+// Limits with which the rates of a run are compared.
 struct MeasuredLimits {
   std::optional<double> product_flops;   // FLOP/s; none for a device that computes nothing
   std::string product_flops_at;          // date of an earlier measurement; empty if it was measured for this run
-  bool product_flops_estimated = false;  // from one core, because the threads did not run together
+  bool product_flops_estimated = false;  // estimated from one core, because the threads did not run together
   std::optional<double> bandwidth;       // bytes/s of device memory; none if not measured
   double page_fault = 0;                 // seconds; 0 if not measured
 };
@@ -38,13 +38,13 @@ struct ReachedProducts {
 };
 
 struct Measurement {
-  SetupTimes setup;  // only memory, weights and data
+  SetupTimes setup;  // only the times for memory, weights and data
   Sampling sampling;
   StoppingRule rule;
   MachineState before;               // machine counters before the first step
   std::vector<MachineState> states;  // machine counters after each step
   std::vector<Sensors> sensors;      // before the first step and after each; empty if the device has none
-  std::vector<ClassTimes> classes;   // steps whose launches were timed, starting at `first_classed`
+  std::vector<ClassTimes> classes;   // seconds of each step whose launches were timed, from step `first_classed` on
   size_t first_classed = 0;
   std::optional<StepTrace> trace;  // trace of the traced steps, if requested
   int64_t traced_steps = 0;
@@ -53,7 +53,7 @@ struct Measurement {
   std::vector<LaunchCost> costs;  // from samples and traced steps with launch times; device and date are empty
   ReachedProducts products;
   LossScalingUse loss_scaling;
-  std::optional<int64_t> denormals;  // in weights and states after the last step; counted only if steps became slower
+  std::optional<int64_t> denormals;  // in weights and optimizer states after the last step; counted after a slowdown
   std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
   bool finite = true;                // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;
@@ -61,7 +61,7 @@ struct Measurement {
   int64_t peak_bytes = 0;                 // peak device memory in use
   int64_t requested_bytes = 0;            // peak bytes requested by tensors
   int64_t reserved_bytes = 0;             // peak device memory reserved for tensors
-  std::optional<int64_t> peak_rss_bytes;  // peak of the process; none for a device that computes nothing
+  std::optional<int64_t> peak_rss_bytes;  // peak resident memory; none for a device that computes nothing
   MeasuredLimits limits;
 
   bool is_classed(size_t step) const { return step >= first_classed && step - first_classed < classes.size(); }

@@ -26,10 +26,10 @@ namespace laptime {
 struct RecordedPoint {
   RunConfig config;              // resolved; does not describe the model unless it is known
   bool knows_model = false;      // given by --model, with batch and context
-  std::optional<Device> device;  // its measured peak is compared with the steps; none if they ran elsewhere
+  std::optional<Device> device;  // the steps are compared with its measured peak; none if they ran elsewhere
   std::string name;              // "step/model:small/ctx:256/dtype:float32/batch:4/system:pytorch"
   std::string version;           // "pytorch 2.15.0"
-  JsonObject stated;             // for a record's config: null for every unknown option
+  JsonObject stated;             // the config of the record, with null for every unknown option
 };
 
 // True if the option applies to steps that laptime does not run: options of model, pass, mode, number type,
@@ -40,8 +40,8 @@ bool describes_recorded_steps(std::string_view flag);
 // batch or context, dimensions or tokens combined with the wrong options, a device that only predicts.
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system);
 
-// Takes the steps one at a time. If steps state when they began, they are assumed to run now on this machine, so its
-// counters are read after each. Otherwise steps follow one another without a pause, on any machine.
+// Takes the steps one at a time. If steps state when they began, they are assumed to run now on this machine, so the
+// machine's counters are read after each step. Otherwise steps follow one another without a pause, on any machine.
 class RecordedSteps {
  public:
   explicit RecordedSteps(const RecordedPoint& point);
@@ -50,11 +50,11 @@ class RecordedSteps {
   void add(const StepLine& line);
 
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
-  bool is_done() const;          // no further step is needed
+  bool is_done() const;          // true if no further step is needed
   std::string progress() const;  // the last step, "sample 3, step 8", or why no further step is needed
 
-  // The results of the steps. `interrupted_by` says what ended them before they were done; empty otherwise. Requires at
-  // least one step.
+  // The results of the steps. `interrupted_by` names what ended the steps early, or is empty. Requires at least one
+  // step.
   Measurement finish(std::string_view interrupted_by) &&;
   // The phases that every step has, and the highest memory use that a line states.
   const std::vector<Phase>& phases() const { return phases_; }

@@ -1,4 +1,4 @@
-// Samples and FLOPs of a pass.
+// Selects the part of a step that a pass reports, and counts the FLOPs of the pass.
 #include "measure/reported_time.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@ namespace laptime {
 // True if the number of steps is given; otherwise the stopping rule decides.
 inline bool has_fixed_steps(const RunConfig& config) { return config.steps.has_value(); }
 
-// The stopping rule for a configuration.
+// A fixed rule if the number of steps is given, otherwise the default rule with the configuration's budget.
 inline StoppingRule stopping_rule(const RunConfig& config) {
   if (!has_fixed_steps(config)) return StoppingRule({.budget = Seconds{config.budget}});
   return StoppingRule::fixed(config.warmup.value_or(0), *config.steps);
@@ -32,12 +32,12 @@ std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass);
 // Seconds per step in every sample, for the part of a step that `time` selects.
 std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time);
 
-// The time of the pass in one step.
+// Selects the time of the pass in one step.
 ReportedTime reported_time(const Plan& plan, Pass pass);
 // Likewise for a step with these phases.
 ReportedTime reported_time(std::span<const Phase> phases, Pass pass);
 
-// Model FLOPs of one step of the pass: full attention, recomputation not counted.
+// Model FLOPs of one step of the pass. Counts full attention even under a causal mask, and no recomputation.
 double model_flops(const RunConfig& config);
 double model_flops(Pass pass, double forward_flops);
 

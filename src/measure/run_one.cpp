@@ -83,7 +83,8 @@ class Point {
  private:
   int64_t rank() const { return hooks_.group == nullptr ? 0 : hooks_.group->rank(); }
 
-  // All ranks run the kernels that rank 0 has chosen. Otherwise the bits of a run would depend on which rank is faster.
+  // All ranks run the kernels that rank 0 has chosen. Otherwise the last bits of the results would depend on which rank
+  // is faster.
   Prepared prepare_as_rank_0(const Device& device) {
     Group& group = *hooks_.group;
     MachineKnowledge chosen;
@@ -136,7 +137,7 @@ class Point {
   }
 
   // After a trial the point is planned again, because the chosen kernels may need other workspaces. If a different
-  // recomputation fits then, its new signatures are tried too.
+  // recomputation then fits, its new signatures are tried, too.
   Prepared prepare_with_trial(const Device& device, Backend& backend) {
     if (rank() != 0) return prepare_as_rank_0(device);
     LapTimer laps(backend);

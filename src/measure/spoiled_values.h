@@ -18,9 +18,8 @@
 namespace laptime {
 
 // The op and scope that first produced a NaN or an infinity, after a run of `steps` steps that ended with one. The last
-// step has already changed weights and optimizer state, so the run is repeated up to the failing step, with identical
-// bits. A NaN in backward reaches the weights one step before the loss shows it; in that case the earlier step is
-// examined.
+// step has already changed weights and optimizer state, so the run is repeated bit for bit up to the failing step. A
+// NaN in backward reaches the weights one step before the loss shows it; in that case the earlier step is examined.
 //
 // Call it while no memory of the plan is allocated. None if nothing is found, or if `stop` (may be empty) returned true
 // between steps.
@@ -35,7 +34,7 @@ bool has_slowed_down(const Sampling& sampling);
 // Denormal elements of a floating-point type; 0 for other types.
 int64_t count_denormals(std::span<const std::byte> values, DType dtype);
 
-// Counts over all parameters and optimizer states in their current values.
+// The count over all parameters and optimizer states, in their current values.
 int64_t count_denormals(const Executor& executor);
 
 }  // namespace laptime

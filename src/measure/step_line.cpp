@@ -16,7 +16,7 @@ namespace laptime {
 namespace {
 
 constexpr double kNanosecond = 1e-9;
-constexpr double kLongest = 1e18;  // ns; some 30 years
+constexpr double kLongest = 1e18;  // ns; about 30 years
 
 constexpr const char* kStep = "step";
 constexpr const char* kLoss = "loss";
@@ -89,7 +89,7 @@ double loss_of(const Json& value) {
   return value.get<double>();
 }
 
-// A name that a record can use alongside the names of passes: "data", "all_reduce".
+// True for a name that a record can use alongside the names of passes: "data", "all_reduce".
 bool is_phase_name(std::string_view name) {
   constexpr size_t kLongestName = 32;
   constexpr std::array<std::string_view, 4> kTaken{"step", "inference", "forward_backward", "residue"};
@@ -99,7 +99,7 @@ bool is_phase_name(std::string_view name) {
          std::find(kTaken.begin(), kTaken.end(), name) == kTaken.end();
 }
 
-// The phases of the line by name: those with their own key, and those in `phases`.
+// The phases of the line by name: phases with a key of their own, and the phases in `phases`.
 std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
   std::vector<std::pair<std::string, Json>> phases;
   for (const Phase phase : kTimedPhases) {

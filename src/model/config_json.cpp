@@ -22,8 +22,8 @@ namespace {
 constexpr int64_t kMostOfAnything = 1 << 30;
 constexpr int64_t kUsualPositions = 2048;  // the default of most families
 
-// A model_type, and the keys under which it stores the properties that all families have. Values for missing keys are
-// the defaults of the library's configuration classes.
+// A model_type, and the keys under which it stores the properties that all families have. Missing keys take the
+// defaults of the configuration classes in transformers.
 struct Family {
   std::string_view model_type;
   std::string_view architecture;
@@ -79,15 +79,15 @@ constexpr std::array kFamilies{
            .default_eps = 1e-5},
 };
 
-// Parts of keys that change the computation of a model. A key with one of these parts that has not been read is
-// rejected unless its value is null, false, 0 or empty.
+// Substrings of keys that change the computation of a model. A key that contains one and has not been read is rejected
+// unless its value is null, false, 0 or empty.
 constexpr std::array<std::string_view, 42> kParts{
     "expert",      "moe",    "router", "softcap",    "quant",     "window",   "chunk", "scal",      "multipl",
     "norm",        "rope",   "rotary", "attn",       "attention", "residual", "conv",  "ssm",       "mamba",
     "cross",       "latent", "lora",   "nextn",      "bias",      "clip",     "alibi", "sparse",    "parallel",
     "layer_types", "vision", "audio",  "encoder",    "auto_map",  "dropout",  "pdrop", "embedding", "kv_",
     "position",    "logit",  "act_fn", "activation", "compress",  "prune"};
-// Keys that contain such a part but change nothing in training, or nothing at all.
+// Keys that contain such a substring but do not affect training.
 constexpr std::array<std::string_view, 11> kHarmless{
     "attn_implementation",   "_attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
     "max_window_layers",     "classifier_dropout",   "classifier_activation",        "summary_activation",
@@ -145,7 +145,7 @@ class Reader {
     return quoted.substr(1, quoted.size() - 2);
   }
 
-  // The key that provided the value of the option.
+  // The key that provides the value of the option with this flag.
   std::string_view key_of(std::string_view flag) const {
     const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
     const std::string_view hidden_dropout = is_gpt2 ? "resid_pdrop" : "hidden_dropout";
@@ -253,7 +253,7 @@ class Reader {
     model.pad_token = id < 0 ? id + model.vocab_size : id;
   }
 
-  // Limits the context to the sliding window, within which attention is full.
+  // Limits the context to the sliding window; within it, attention is full.
   void read_window(ModelConfig& model) {
     const bool is_qwen = family_.model_type.starts_with("qwen");
     const bool uses = is_qwen ? truth_or("use_sliding_window", false) : true;
@@ -279,14 +279,14 @@ class Reader {
     model.context_length = std::min(model.context_length, window);
   }
 
-  // Version 5 has a single object; version 4 has an object for the scaling and separate keys.
+  // Version 5 stores RoPE in a single object; version 4 uses an object for the scaling, and separate keys.
   void read_rope(ModelConfig& model) {
     const bool is_neox = family_.edition == Edition::kGptNeox;
     constexpr double kUsualTheta = 10'000;
     constexpr double kUsualNeoxShare = 0.25;
     model.rope_theta = number_or(is_neox ? "rotary_emb_base" : "rope_theta", kUsualTheta);
     double share = number_or(is_neox ? "rotary_pct" : "partial_rotary_factor", is_neox ? kUsualNeoxShare : 1);
-    // Some version 4 files repeat gpt_neox's values under the names of other families.
+    // Some version 4 files repeat gpt_neox's values under the keys of other families.
     if (is_neox) {
       refuse_unless("rope_theta", *model.rope_theta);
       refuse_unless("partial_rotary_factor", share);
@@ -305,7 +305,7 @@ class Reader {
     if (share != 1) model.rotary_share = share;
   }
 
-  // Throws Error for an object per layer type, and for keys that are not read.
+  // Throws Error if there is one object per layer type, or if a key is not read.
   void check_rope_keys(std::string_view key, const JsonField& rope) const {
     constexpr std::array<std::string_view, 8> kKnown{
         "rope_theta", "partial_rotary_factor", "rope_type",        "type",

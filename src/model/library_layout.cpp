@@ -1,4 +1,4 @@
-// The names and layouts of the library's tensors, by family.
+// The names and layouts of the tensors that transformers stores, by model family.
 #include "model/library_layout.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// How q, k and v are joined in one tensor: all rows of each one after the other, or head by head.
+// How q, k and v are joined in one tensor: not at all, one after the other, or head by head.
 enum class Joined : uint8_t { kNo, kInTurn, kByHead };
 
 // The name of a module here and in the library.
@@ -19,10 +19,10 @@ struct Module {
   std::string_view theirs;
   Joined joined = Joined::kNo;
   int64_t part = 0;            // index of the part in a joined tensor
-  bool is_transposed = false;  // its weight is [in, out]
+  bool is_transposed = false;  // the stored weight is [in, out]
 };
 
-// Modules of a layer, whose names follow `layers` and the number of the layer, and modules outside of layers.
+// The modules of a layer, whose names are prefixed with `layers` and the layer's number, and the other modules.
 struct Names {
   std::string_view layers;
   std::span<const Module> of_layer;

@@ -26,7 +26,7 @@ struct LibraryPlace {
 // None for a model that does not belong to a family of the library.
 std::optional<LibraryPlace> library_place(const ModelConfig& model, const ParameterSpec& parameter);
 
-// The possible names of a library tensor in a file: gpt2's names often lack the first word.
+// The possible names of a library tensor in a file: in files of gpt2, the leading "transformer." is often missing.
 std::vector<std::string> names_in_files(const ModelConfig& model, const std::string& tensor);
 
 // True if a tensor in a file is not a parameter but a buffer that older versions stored, such as a causal mask.

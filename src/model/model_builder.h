@@ -31,7 +31,7 @@ struct RankShare {
 // The inputs of a language model.
 struct TokenInputs {
   ValueId tokens;   // int64 (B, T)
-  ValueId step;     // int64 [], counted from 1; keys dropout and the optimizer
+  ValueId step;     // int64 [], counted from 1; used by dropout and the optimizer
   ValueId targets;  // int64 (B, T)
 };
 

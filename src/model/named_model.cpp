@@ -39,7 +39,7 @@ bool have_same_sizes(const ModelConfig& one, const ModelConfig& other) {
   return sizes(one) == sizes(other);
 }
 
-// The name of the folder, unless it is also the name of another model.
+// The name of the folder, or "custom" if that is also the name of another model.
 std::string shown_name(const fs::path& folder, const ModelConfig& model) {
   std::string name = fs::weakly_canonical(folder).filename().string();
   const KnownModel* const known = find_known_model(name);

@@ -10,7 +10,7 @@
 namespace laptime {
 
 struct NamedModel {
-  ModelConfig model;    // everything except the batch; tables show `name`
+  ModelConfig model;    // everything except the batch; tables show its `name`
   std::string weights;  // the folder, if it contains weights; empty: none
 };
 

@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };  // truncated at 3 std
+enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };  // truncation at 3 std
 
 struct ParameterInit {
   Distribution distribution = Distribution::kZeros;
@@ -29,7 +29,7 @@ struct ParameterSpec {
   std::string name = {};             // "layers.3.attn.q_proj.weight"
   std::vector<int64_t> shape = {};   // linear weights are (d_out, d_in)
   ParameterInit init = {};           // the model's own initialisation
-  StreamInit stream = {};            // under --init stream
+  StreamInit stream = {};            // values under --init stream
   bool rows_may_be_cropped = false;  // a weights file may contain more rows, of which the first ones are used
   std::string stored_again_as = {};  // name of a duplicate that a weights file may contain; empty: none
   Region region = {};
@@ -42,7 +42,7 @@ struct ModelSummary {
   // FLOPs of the matrix products of one forward pass over batch_size x context_length positions, counting full
   // attention instead of causal attention. Backward has twice as many.
   int64_t forward_flops = 0;
-  int64_t attention_flops = 0;  // FLOPs of products of two activations: queries by keys, and weights by values
+  int64_t attention_flops = 0;  // FLOPs of products of two activations: queries by keys, attention weights by values
   int64_t head_flops = 0;       // FLOPs of the product that computes the logits; 0 without logits
 };
 

@@ -103,7 +103,7 @@ ValueId summed_over_ranks(ModelBuilder& build, const DeclaredSource& parameter, 
   return chunk;
 }
 
-// The squared norm of the gradients over all ranks. Gradients that every rank has count once.
+// The squared norm of the gradients over all ranks. A gradient that every rank holds counts once.
 ValueId squared_norm_of_all(ModelBuilder& build, std::span<const ValueId> grads) {
   std::vector<ValueId> chunks;
   std::vector<ValueId> whole;

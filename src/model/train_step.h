@@ -7,9 +7,9 @@
 
 namespace laptime {
 
-// The source of a parameter has the name of the parameter; its AdamW state and kept gradient add a prefix.
-// With --shard the state of a rank, and with --shard parameters also the parameter, is a vector: the rank's chunk of
-// the elements. A tensor whose elements the ranks do not divide is whole on every rank.
+// The source of a parameter has the name of the parameter; its AdamW state and its kept gradient add a prefix to that
+// name. With --shard, the AdamW state on a rank is a vector: the rank's chunk of the elements. With --shard parameters,
+// so is the parameter. A tensor whose elements the ranks do not divide is whole on every rank.
 namespace source {
 inline constexpr const char* kTokens = "tokens";    // int64 (B, T), sequences of the rank
 inline constexpr const char* kTargets = "targets";  // int64 (B, T)
@@ -28,20 +28,20 @@ inline constexpr const char* kLoss = "loss";           // [], language models on
 inline constexpr const char* kValues = "values";       // the output of other models
 inline constexpr const char* kLogits = "logits";       // (B, T, V), only if requested, and without --micro-batches
 inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping, only with clip_norm
-inline constexpr const char* kGradient = "grad/";      // + parameter, before clipping; see build_train_step
+inline constexpr const char* kGradient = "grad/";      // prefix of parameter names; before clipping (build_train_step)
 }  // namespace output
 
 struct StepOutputs {
   bool logits = false;     // keep the logits until the step ends
-  bool gradients = false;  // keep every gradient until the step ends, also with --pass step
+  bool gradients = false;  // keep every gradient until the step ends, even with --pass step
   int64_t rank = 0;        // rank whose step is built, below config.ranks
 };
 
-// The graph for config.pass before any graph pass. For Pass::kForward it still contains backward, which passes/saved.h
-// removes later. `real` is the type of parameters: float32, or float64 for a reference run. If the pass ends in
-// backward, or keep.gradients is set, the gradients of parameters and of floating-point inputs are outputs, except with
-// --accumulate. With --loss-scale they are the gradients of the scaled loss, except in a step, where they are those of
-// the loss.
+// The graph for config.pass, before it is rewritten. For Pass::kForward it still contains backward, which
+// passes/saved.h removes later. `real` is the type of parameters: float32, or float64 for a reference run. If
+// config.pass ends in backward, or keep.gradients is set, the gradients of parameters and of floating-point inputs are
+// outputs, except with --accumulate. With --loss-scale they are the gradients of the scaled loss, but in a step those
+// of the unscaled loss.
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep = {}, DType real = DType::kFloat32);
 
 }  // namespace laptime

@@ -120,9 +120,9 @@ void check_options(const RunConfig& config, const ModelCard& card) {
 // each tensor.
 void check_sizes(const ModelConfig& model) {
   constexpr int64_t kBytes = 4;
-  constexpr int64_t kCopies = 4;  // weights, gradients and the two moments of AdamW
-  constexpr int64_t kForwardFlops =
-      8;  // a step has three times the FLOPs of forward; this also covers attention scores
+  constexpr int64_t kCopies = 4;  // of each parameter: weight, gradient and the two moments of AdamW
+  // A step has three times the FLOPs of forward; this also covers attention scores.
+  constexpr int64_t kForwardFlops = 8;
   const ModelSummary summary = summarize(model);
   [[maybe_unused]] const Size must_fit[] = {
       Size(summary.parameter_count) * kBytes * kCopies,

@@ -16,8 +16,8 @@ class SizeChecks {
   void check(const ModelConfig& model);
 
  private:
-  std::vector<std::pair<ModelConfig, std::string>>
-      known_;  // each model with its error, or with an empty string if the sizes fit
+  // Each model with its error, or with an empty string if the sizes fit.
+  std::vector<std::pair<ModelConfig, std::string>> known_;
 };
 
 // Throws Error with the reason if the point is invalid. Checks the ranges of options, the rules of the model's card,

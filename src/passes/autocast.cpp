@@ -42,7 +42,7 @@ class Autocaster {
   }
 
   static bool is_view(const Node* node) { return node != nullptr && node->op->kind == OpKind::kView; }
-  // True for the gather of a parameter that ranks divide; a view then gives it its shape.
+  // True if the node gathers a parameter that ranks divide. A view then gives the gathered value its shape.
   static bool gathers(const Node* node) { return node != nullptr && node->op->is_made_where_read; }
 
   ValueId cast_root(ValueId value, DType target) {

@@ -1,5 +1,5 @@
 // Walks over the step once: emits communication when its inputs are ready, and waits before the first node that reads
-// it.
+// the results.
 #include "passes/communicate.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class GatherUses {
 
   const std::vector<Use>& uses() const { return uses_; }
   const std::vector<size_t>& gathers(const Unit& unit) const { return gathers_.at(unit); }
-  // True if the node is a gather, or a view or copy of gathered values only.
+  // True if the node is a gather, or a view or copy whose inputs are all gathered.
   bool is_made_where_read(size_t node) const { return !units_[node].empty(); }
   // The uses to which a node belongs.
   const std::vector<size_t>& uses_of(size_t node) const { return uses_of_[node]; }
@@ -78,7 +78,7 @@ class GatherUses {
            });
   }
 
-  // The use of the unit in this run, which begins at `node` if it is new.
+  // Returns the use of the unit in this run. A new use begins at `node`.
   size_t use_of(size_t run, const Unit& unit, size_t node) {
     const auto [found, is_new] = known_.try_emplace({run, unit}, uses_.size());
     if (!is_new) return found->second;
@@ -98,19 +98,19 @@ class GatherUses {
   std::vector<Use> uses_;
 };
 
-// Communication that has been started together.
+// Communication that is started together.
 struct Bucket {
   const OpCard* op = nullptr;
   Attributes attributes;
   std::vector<ValueId> results{};  // in the new graph, before the wait
-  std::vector<ValueId> old{};      // the values that they replace, in the old graph
+  std::vector<ValueId> old{};      // the values of the old graph that `results` replace
   bool is_waited_for = false;
 };
 
 // Communication of one op whose inputs are ready, but which has not been started.
 struct Pending {
   const OpCard* op = nullptr;
-  std::vector<size_t> members{};  // nodes
+  std::vector<size_t> members{};  // indices of nodes
   int64_t bytes = 0;
 };
 
@@ -168,7 +168,7 @@ class Communicate {
     }
   }
 
-  // Starts the gathers of a use and of the next one, and waits for the first.
+  // Starts the gathers of this use and of the next one, and waits for those of this use.
   void begin_use(size_t use, const Node& node) {
     start_use(use, node);
     if (use + 1 < gathers_.uses().size()) start_use(use + 1, node);
@@ -241,7 +241,7 @@ class Communicate {
     buckets_.push_back(std::move(bucket));
   }
 
-  // Emits the views on the way to a value that the walk has not reached yet.
+  // Emits the views that lead to a value, if the walk has not reached them yet.
   void make_views(ValueId value) {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid() || replay_[value].valid()) return;
@@ -279,7 +279,7 @@ class Communicate {
     }
   }
 
-  // The gathered value that a node in these uses reads.
+  // The new value that a node in `uses` reads for `value`, which may be gathered.
   ValueId read(ValueId value, const std::vector<size_t>& uses) {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid() || !gathers_.is_made_where_read(static_cast<size_t>(producer.index))) return replay_[value];

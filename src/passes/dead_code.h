@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// Keeps the nodes that an output of the graph or a state's next value depends on.
+// Keeps only the nodes on which an output of the graph or a state's next value depends.
 Graph dead_code(const Graph& graph);
 
 }  // namespace laptime

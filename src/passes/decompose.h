@@ -12,7 +12,7 @@ namespace laptime {
 // Selects composites that are lowered although `keep` names them.
 enum class LowerKept : uint8_t {
   kNone,
-  kFasterLowered,  // those that are faster when lowered, for their inputs, according to their card
+  kFasterLowered,  // composites whose card says that they are faster when lowered, for their inputs
 };
 
 // Lowers every node whose card has a decomposition and is not named in `keep`, until none is left.

@@ -109,7 +109,7 @@ class Differentiator {
     build_.mark_role(state.grad, Role::kGradient);
   }
 
-  // The gradient of a broadcast: sums over the axes along which a tensor of `shape` was repeated.
+  // The gradient of a broadcast input: `grad` summed over the axes along which a tensor of `shape` was repeated.
   ValueId summed_to(ValueId grad, const Shape& shape) {
     const Shape wide = build_.shape(grad);
     if (wide == shape) return grad;

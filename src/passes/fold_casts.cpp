@@ -37,7 +37,7 @@ std::optional<Attributes> attributes_with_input_cast(const Graph& graph, const N
   return node.op->fold_input_cast(attributes, static_cast<int>(input), to);
 }
 
-// True if each of these readers of a cast's result can cast by itself.
+// True if every one of `readers`, which read the result of a cast, can do the cast itself.
 bool can_fold(const Graph& graph, const std::vector<NodeId>& readers, ValueId result) {
   return std::ranges::all_of(readers, [&](NodeId reader) {
     if (!reader.valid()) return false;
@@ -86,7 +86,7 @@ class OutputCastFolding {
   static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
   static bool is_view(const Node& node) { return node.op->kind == OpKind::kView; }
 
-  // The single type to which every reader casts the value, directly or after views; nothing if some reader does not.
+  // The single type to which every reader casts the value, directly or after views; nothing if there is no such type.
   std::optional<DType> type_cast_to_by_all_readers(ValueId value) const {
     std::optional<DType> type;
     for (const NodeId reader : readers_[index(value)]) {

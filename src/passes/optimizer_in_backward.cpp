@@ -24,13 +24,13 @@ bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kO
 // form one update. Sizes are in bytes, stored as doubles because they are only compared.
 struct ParameterUpdate {
   std::vector<size_t> nodes;
-  size_t ready = 0;  // number of other nodes that must run first: they produce its inputs or read its states
+  size_t ready = 0;  // number of nodes in others_ that run first, because they produce its inputs or read its states
   double held = 0;   // bytes of gradients kept for the update
-  double extra = 0;  // peak bytes of the update, in excess of those held for it
+  double extra = 0;  // peak bytes of the update beyond `held`
 };
 
 struct Schedule {
-  std::vector<size_t> places;  // number of other nodes that run before each update
+  std::vector<size_t> places;  // number of nodes in others_ that run before each update
   double peak = 0;             // peak live bytes of the step's own tensors
 };
 
@@ -80,7 +80,7 @@ class Scheduler {
     return is_elided_[storage] ? 0 : static_cast<double>(graph_.storage_bytes({static_cast<int32_t>(storage)}));
   }
   bool makes_storage(ValueId output) const { return graph_.storage_roots[storage(output)] == output; }
-  // Constants and tensors that outlive a step are ignored.
+  // True if the step computes the value; live bytes count only such values.
   bool is_of_step(ValueId value) const { return graph_.is_of_step(graph_.value(value).storage); }
 
   // Groups nodes into updates by the storages that the optimizer writes.
@@ -90,7 +90,7 @@ class Scheduler {
       for (const ValueId output : node.outputs) is_written_[storage(output)] = true;
       const bool assigns = node.op->kind == OpKind::kCopy && !node.op->updates.empty() && node.inputs.size() == 2;
       const Node* const producer = assigns ? graph_.producer(node.inputs[1]) : nullptr;
-      // The plan lets such a producer write into the state.
+      // The plan lets a pointwise producer write into the state.
       if (producer != nullptr && in_optimizer(*producer) && producer->op->kind == OpKind::kPointwise)
         is_elided_[storage(node.inputs[1])] = true;
     }
@@ -144,7 +144,7 @@ class Scheduler {
   }
 
   void find_extra(ParameterUpdate& update) {
-    std::vector<std::pair<size_t, size_t>> last_use;  // storage, node
+    std::vector<std::pair<size_t, size_t>> last_use;  // (storage, node that uses it)
     for (const size_t node : update.nodes) {
       const auto use = [&](ValueId value) {
         if (!is_of_step(value) || is_kept_[storage(value)]) return;
@@ -153,9 +153,9 @@ class Scheduler {
       for (const ValueId input : graph_.nodes[node].inputs) use(input);
       for (const ValueId output : graph_.nodes[node].outputs) use(output);
     }
-    // Sorted by storage and node, the last entry of each storage is its last use.
+    // After sorting by storage and node, the last entry of each storage is its last use.
     std::sort(last_use.begin(), last_use.end());
-    std::vector<std::pair<size_t, double>> freed;  // node, bytes
+    std::vector<std::pair<size_t, double>> freed;  // (node, bytes that are freed after it)
     for (size_t i = 0; i < last_use.size(); ++i) {
       if (i + 1 == last_use.size() || last_use[i + 1].first != last_use[i].first)
         freed.emplace_back(last_use[i].second, bytes_of(last_use[i].first));
@@ -171,7 +171,7 @@ class Scheduler {
     }
   }
 
-  // Live bytes while each of the other nodes runs and after it, excluding those held for updates.
+  // Computes the live bytes during and after each node outside the optimizer, without the bytes held for updates.
   void find_live_bytes() {
     during_.assign(others_.size() + 1, 0);
     after_.assign(others_.size() + 1, 0);
@@ -195,7 +195,7 @@ class Scheduler {
     }
   }
 
-  // Runs each update once it is ready and keeps live bytes within the limit; otherwise at the end.
+  // Runs each update as soon as it is ready and live bytes stay within the limit, or else at the end.
   Schedule schedule(double limit) const {
     std::vector<std::vector<size_t>> ready(others_.size() + 1);
     for (size_t i = 0; i < updates_.size(); ++i) ready[updates_[i].ready].push_back(i);
@@ -222,8 +222,8 @@ class Scheduler {
   const Graph& graph_;
   std::vector<size_t> others_;
   std::vector<ParameterUpdate> updates_;
-  std::vector<size_t> made_;       // storage -> the last of the other nodes that writes it, counted from 1
-  std::vector<size_t> last_read_;  // storage -> the last of the other nodes that uses it, counted from 1
+  std::vector<size_t> made_;       // storage -> the last node in others_ that writes it, counted from 1
+  std::vector<size_t> last_read_;  // storage -> the last node in others_ that uses it, counted from 1
   std::vector<size_t> reader_;     // storage -> the update that reads it
   std::vector<bool> is_written_;   // storage -> the optimizer writes it
   std::vector<bool> is_kept_;      // storage -> lives until the step ends

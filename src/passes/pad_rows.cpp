@@ -73,7 +73,8 @@ class RowPadding {
            padded_[static_cast<size_t>(producer.index)];
   }
 
-  // A result can overwrite an operand only if both have the same layout. Returns whether a node was excluded.
+  // Excludes nodes from padding so that a result and an operand that it may overwrite keep the same layout. Returns
+  // true if any node was excluded.
   bool exclude_different_overwrites() {
     bool excluded = false;
     for (const Node& node : from().nodes) {

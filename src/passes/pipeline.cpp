@@ -1,4 +1,4 @@
-// The order of the passes.
+// Runs the passes of a step in their order.
 #include "passes/pipeline.h"
 
 #include <algorithm>

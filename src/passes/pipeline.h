@@ -34,7 +34,7 @@ using PassObserver = std::function<void(const std::string& pass, const Graph& gr
 // decompose -> [split rows] -> [autocast] -> differentiate -> [run deferred] -> dead code -> [fold casts ->
 // fold addends] -> [store copies] -> [recompute -> dead code] -> [pad rows] -> [optimizer in backward] ->
 // [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them; split rows and run deferred
-// only for a kept composite that can be split. Dead code runs the second time after folding, too.
+// only for a kept composite that can be split. The second dead code runs after folding or recompute.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

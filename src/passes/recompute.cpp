@@ -60,7 +60,7 @@ class Recompute {
   // The node that wrote the storage of a value, looking through views; invalid for a source.
   NodeId storage_producer(ValueId value) const { return from().root(from().value(value).storage).producer; }
 
-  // True if forward itself keeps the value until backward: a deferred node reads it.
+  // True if forward keeps the value until backward, because a deferred node reads it.
   bool is_read_late(ValueId value) const { return read_late_[static_cast<size_t>(from().value(value).storage.index)]; }
 
   // Length of the chain of cheap nodes from kept values to this value: 0 for a kept value, and kNone for a value that

@@ -44,7 +44,7 @@ class DeferredOrder {
     });
   }
 
-  // Emits the nodes that wait and compute the inputs of `node`, then those that can run because of them.
+  // Emits the waiting nodes that compute the inputs of `node`, then the nodes that can run as a result.
   void need_inputs(const Node& node) {
     if (!reads_waiting(node)) return;
     emit_inputs(node);
@@ -73,7 +73,7 @@ class DeferredOrder {
   }
 
   Replay replay_;
-  std::vector<bool> is_waiting_;  // node -> it has been passed and is not emitted yet
+  std::vector<bool> is_waiting_;  // node -> whether the walk has passed it without emitting it
   std::vector<size_t> readers_;   // nodes of forward that are not deferred themselves but read deferred values
 };
 

@@ -11,7 +11,7 @@ namespace laptime {
 // Every storage that set-up or forward provides and backward reads, except parameters and their stored copies,
 // gradients and optimizer states. Each is listed once, in the order of creation.
 std::vector<StorageId> saved_storages(const Graph& graph);
-// The bytes of those that exist when backward begins.
+// The bytes of the saved storages that exist when backward begins.
 int64_t saved_bytes(const Graph& graph);
 
 // The outputs of cut_forward that represent saved storages are named kSavedOutput + number.

@@ -69,7 +69,7 @@ class CopyStoring {
   }
 
   Replay replay_;
-  std::map<ValueId, ValueId> copies_;  // parameter -> its copy in the new graph, once that is made
+  std::map<ValueId, ValueId> copies_;  // parameter -> its copy in the new graph, once that exists
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace laptime {
 
-// Bytes of sources, constants and live step buffers after the last step of `phase`, for forward the last one before
-// backward begins; none if the plan has no step of that phase.
+// Bytes of sources, constants and live step buffers after the last step of `phase` (for forward, the last one before
+// backward begins); none if the plan has no step of that phase.
 std::optional<int64_t> bytes_after(const Plan& plan, Phase phase);
 
 // The buffers held at the step of peak memory, including sources and constants, largest first.

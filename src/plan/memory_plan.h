@@ -1,4 +1,4 @@
-// Places buffers with overlapping live ranges in one arena.
+// Places buffers in one arena, in which only buffers with disjoint live ranges share bytes.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ class ByteRanges {
   int64_t first_gap(int64_t offset, int64_t bytes) const;
 
  private:
-  std::vector<std::pair<int64_t, int64_t>> ranges_;  // begin, end; ascending
+  std::vector<std::pair<int64_t, int64_t>> ranges_;  // (begin, end), in ascending order
 };
 
 // A segment tree over the steps. A node stores the bytes that are occupied at any of its steps, and those occupied by
@@ -40,8 +40,8 @@ class OccupiedBytes {
   void collect(size_t node, int begin, int end, int first, int last, std::vector<const ByteRanges*>& met) const;
 
   int steps_ = 0;
-  std::vector<Node>
-      nodes_;  // nodes for steps [begin, end): node 1 covers all, and the children of node n are 2n and 2n + 1
+  // Nodes for steps [begin, end): node 1 covers all steps, and the children of node n are 2n and 2n + 1.
+  std::vector<Node> nodes_;
 };
 
 }  // namespace laptime

@@ -32,7 +32,7 @@ struct Operand {
   TensorType type;
 };
 
-// Communication overlaps with computation.
+// The queues of a step. Communication overlaps with computation.
 inline constexpr int kComputeQueue = 0;
 inline constexpr int kCommunicationQueue = 1;
 
@@ -40,7 +40,7 @@ struct PlanStep {
   const Kernel* kernel = nullptr;
   Attributes attributes;
   std::vector<Operand> in, out;
-  int workspace = -1;         // buffer
+  int workspace = -1;         // index of the buffer; -1: none
   int queue = kComputeQueue;  // steps of different queues may run at the same time
   std::vector<int> waits{};   // steps of other queues that must finish first
   Phase phase = Phase::kForward;
@@ -68,7 +68,7 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<Buffer> buffers;
-  std::vector<PlanStep> setup;  // steps before the first one: they compute constants, and copies of sources
+  std::vector<PlanStep> setup;  // run before the first step: they compute constants, and copies of sources
   std::vector<PlanStep> steps;
   std::vector<Action> actions;
   std::vector<PlanOutput> outputs;

@@ -22,8 +22,8 @@ class StepOrder {
 
  private:
   std::vector<int> queue_;  // step -> its queue
-  std::vector<std::vector<int>>
-      done_;  // step, queue -> last step in the queue that is done when the step begins, or -1
+  // (step, queue) -> last step in the queue that is done when the step begins, or -1
+  std::vector<std::vector<int>> done_;
   int queues_ = 1;
 };
 

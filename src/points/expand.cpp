@@ -17,8 +17,8 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
   std::string always;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
     if (option.in_name == InName::kWhereSwept || option.in_name == InName::kWhereGiven) return;
-    // The name keeps the given word: "small" stays, although --num-layers makes the resolved model "custom". A path
-    // would break the name's format.
+    // The name keeps the given word: "small" stays, although --num-layers makes the resolved model "custom". A path is
+    // not kept, because it would break the name's format.
     const auto found =
         std::find_if(given.begin(), given.end(), [&](const auto& other) { return other.flag == option.flag; });
     const bool keeps_word = found != given.end() && found->text.find('/') == std::string_view::npos;

@@ -18,16 +18,16 @@ struct Tile {
 };
 constexpr std::array kTiles{Tile{128, 1.0}, Tile{64, 0.7}};
 constexpr double kTileArea = 128 * 128;
-constexpr double kTileLatency = 0.9e-6;  // s, to fill and drain the pipeline of a tile of kTileArea
-constexpr double kKernelFloor = 2e-6;    // s, time of an empty kernel
+constexpr double kTileLatency = 0.9e-6;  // seconds to fill and drain the pipeline of a tile of kTileArea
+constexpr double kKernelFloor = 2e-6;    // seconds that an empty kernel takes
 constexpr double kCacheGain = 3;         // bandwidth of the cache relative to that of the memory
 constexpr double kCacheShare = 0.5;      // fraction of the cache that is free for the operands of one launch
 constexpr double kOptimizerHost = 0.5;   // host time relative to a forward op: no module call, no autograd graph
 constexpr double kBackwardHost = 0.7;    // host time relative to a forward op: the autograd engine runs in C++
-constexpr double kFusedHost =
-    0.3;  // Megatron's host time relative to a compiled kernel: a module launches one fused kernel
+// Megatron's host time relative to a compiled kernel: a module launches one fused kernel.
+constexpr double kFusedHost = 0.3;
 constexpr double kCausalShare = 0.5;  // fraction of attention that remains under a causal mask
-constexpr double kScorePasses = 2;    // passes over stored scores per product of attention: its own, and half a softmax
+constexpr double kScorePasses = 2;    // passes over stored scores per attention product: its own, and half of softmax's
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
 constexpr double kOverlap = 4;           // exponent of the power mean of device and host time: nearly their maximum
@@ -93,7 +93,7 @@ double LaunchTimes::computed(const LaunchWork& work) const {
 
 double LaunchTimes::padding(const LaunchWork& work) const {
   const bool pads = work.kind == LaunchWork::Kind::kProduct && program_ == Program::kLaptime && !is_float32();
-  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // read and written
+  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // matrices are read and written
 }
 
 double LaunchTimes::kernel(const LaunchWork& work) const {

@@ -88,7 +88,7 @@ class LaunchTimes {
   // Seconds that a launch takes on the device, and on the host.
   double kernel(const LaunchWork& work) const;
   double host(Phase phase) const;
-  // Seconds of launches whose kernels take `kernels` seconds and whose host work takes `hosts` seconds.
+  // Total seconds of launches whose kernels take `kernels` seconds and whose host work takes `hosts` seconds.
   double together(double kernels, double hosts) const;
   Program program() const { return program_; }
   bool is_bound() const { return !machine_.has_reached_rates(); }

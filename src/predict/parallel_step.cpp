@@ -8,8 +8,8 @@
 namespace laptime {
 namespace {
 
-constexpr double kGatheredBytes = 2;   // bytes per parameter, in 16 bits
-constexpr double kReducedBytes = 4;    // bytes per gradient, in float32
+constexpr double kGatheredBytes = 2;   // bytes per gathered parameter, in 16 bits
+constexpr double kReducedBytes = 4;    // bytes per reduced gradient, in float32
 constexpr double kExposedShare = 0.3;  // fraction of overlapping communication that still costs time
 constexpr double kFullShare = 0.75;  // fraction of forward that full checkpointing recomputes: all but the last product
 constexpr double kExposedReductions = 0.25;    // exposed fraction of tensor parallel communication, if it is overlapped

@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// Seconds for which the device runs kernels, and for which its host launches them.
+// Seconds for which the device runs kernels, and for which its host launches kernels.
 struct Busy {
   double kernels = 0, host = 0;
 
@@ -17,7 +17,7 @@ struct Busy {
   Busy operator*(double factor) const { return {kernels * factor, host * factor}; }
 };
 
-// The work of one rank in one micro-batch: one layer of the rank's share, and everything outside the layers (embedding,
+// The work of one rank in one micro-batch: the rank's share of one layer, and everything outside the layers (embedding,
 // head and loss).
 struct RankWork {
   Busy layer_forward, layer_backward, layer_attention, layer_optimizer;  // layer_attention is included in layer_forward
@@ -48,10 +48,10 @@ struct ParallelTime {
 
 // Predicts the time of a step:
 // - A pipeline of p ranks and m micro-batches takes m + (p - 1) / chunks times as long as its slowest rank (Narayanan
-//   et al. 2021). That is the rank with the head, unless an interleaved schedule gives it fewer layers.
+//   et al. 2021). The slowest rank is the one with the head, unless an interleaved schedule gives it fewer layers.
 // - Backward of a checkpointed layer recomputes it up to the last value that it needs.
 // - Tensor parallel ranks sum activations twice in a layer's forward and twice in its backward (Shoeybi et al. 2019).
-//   In most programs nothing hides that.
+//   In most programs, no computation hides these sums.
 // - Context parallel ranks send keys and values around a ring during attention, once in forward and twice in backward
 //   (Liu et al. 2023).
 // - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch; otherwise gradients

@@ -17,17 +17,17 @@ struct StoredTypes {
   bool all_16_bits = false;  // parameters, gradients and moments in 16 bits
   bool fuses_attention = true;
   bool repeats_heads = false;  // saves keys and values for every query head, not for every key-value head
-  // Queries keep the buffer of all three projections alive, and the output is saved in two layouts.
+  // True: queries keep the buffer of all three projections alive, and the output is saved in two layouts.
   bool keeps_layouts = false;
   bool gathers_inputs = false;     // each tensor parallel rank saves the whole outputs of norms
-  bool fuses_gate = true;          // one kernel applies activation and gate, and recomputes them
+  bool fuses_gate = true;          // one kernel applies activation and gate, and backward recomputes them
   double norm_bytes = 4;           // per value of a norm: its input and output in 16 bits, and float32 intermediates
   double logit_bytes = 10;         // per logit at the peak of the loss; 0: the loss is computed tile by tile
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
   bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
-  double live_parameters = 0;      // gathered parameters kept for reuse; 0: two layers and the embedding
-  double bucket_bytes = 0;         // gradients that wait to be reduced
+  double live_parameters = 0;      // number of gathered parameters kept for reuse; 0: two layers and the embedding
+  double bucket_bytes = 0;         // bytes of gradients that wait to be reduced
 };
 
 struct RankBytes {

@@ -1,4 +1,4 @@
-// Finds devices by name.
+// Describes the device that a configuration names, and opens its backend.
 #include "prepare/device.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ std::string requested_math(Precision dtype) {
 
 DType product_factors_of(Precision dtype) { return autocast_dtype(dtype).value_or(DType::kFloat32); }
 
-// Shared by all points.
+// The kernel table is shared by all points.
 const std::shared_ptr<const KernelTable>& kernels_of_this_cpu() {
   static const auto kKernels = std::make_shared<const KernelTable>(cpu_kernels(cpu::widest_isa()));
   return kKernels;
@@ -60,7 +60,7 @@ const DefaultThreads& threads_here() {
   return kThreads;
 }
 
-// The ranks of a run divide the cores.
+// The threads of one rank: --threads, or else an equal share of the default number of threads.
 int64_t threads_of_rank(const RunConfig& config) {
   return config.threads.value_or(std::max<int64_t>(1, threads_here().threads / config.ranks));
 }
@@ -251,7 +251,7 @@ Device find_cuda(const RunConfig& config) {
   device.open = [options](int number) {
     cuda::FoundDriver found = cuda::find_driver();
     if (found.driver == nullptr) throw Error("--device cuda: " + found.missing);
-    // Slurm may show each rank only its own GPU. NCCL rejects two ranks on one.
+    // Slurm may show each rank only its own GPU. NCCL rejects two ranks on one GPU.
     const cuda::Card own = cuda::nth_card(*found.driver, number % cuda::card_count(*found.driver));
     return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_libraries(), own, kKernels,
                                                cuda_image(), options);

@@ -42,7 +42,7 @@ struct Device {
   bool computes = true;                         // false: times are predicted, and there are no values
   std::string isa;                              // instruction set of the kernels; empty if not applicable
   std::optional<int> threads;                   // CPU threads; none for other devices
-  std::string threads_reason{};                 // why fewer than the hardware threads; empty if --threads is given
+  std::string threads_reason{};                 // why not all hardware threads are used; empty if --threads is given
   std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
   HeldBytes held_bytes = nullptr;               // bytes occupied by an allocation; null: exactly its bytes
   bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
@@ -54,8 +54,8 @@ struct Device {
   std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
   std::optional<PredictedRates> rates{};            // rates of the described machine; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;
-  // Opens the device with this number among those of its kind on this machine; ranks of a machine that has several take
-  // one each, in their order. Throws Error if the machine lacks the device.
+  // Opens device `number` of its kind on this machine. If there are several, each rank takes one, in rank order. Throws
+  // Error if the machine lacks the device.
   std::function<std::unique_ptr<Backend>(int number)> open;
 };
 
@@ -66,9 +66,9 @@ Device find_device(const RunConfig& config);
 Device find_device_of(const RunConfig& config, Program program);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// True for a GPU, and for a described machine whose file states `processors`. Its library kernels require both factors
-// of a product to have the same type, each launch costs time, and rows that begin at multiples of 16 bytes are accessed
-// faster.
+// True for a GPU, and for a described machine whose file states `processors`. On such a device, library kernels require
+// both factors of a product to have the same type, each launch costs time, and rows that begin at multiples of 16 bytes
+// are accessed faster.
 bool is_gpu(const RunConfig& config);
 
 // One row of `laptime list devices`.

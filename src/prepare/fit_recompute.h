@@ -17,7 +17,7 @@ struct FittedRecompute {
 };
 
 // For auto, the first choice that fits within the bound, or the one that needs the least memory if none fits. Any other
-// choice is kept; a compiled step on a GPU that does not fit also recomputes cheap nodes.
+// choice is kept, except that a compiled step on a GPU that does not fit also recomputes cheap nodes.
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
 // The --recompute value for the choice with this name: "block", but "auto (block in layers 0-3 of 12)" if only auto can

@@ -71,7 +71,7 @@ const Kernel& kernel_named(const OpCard& op, const std::string& name, const Kern
   reject_word(where, fmt::format("{} kernel", op.name), name, known);
 }
 
-// Checks that ops and kernels exist; a signature's text begins with its op.
+// Checks that ops and kernels exist; the text of a signature begins with the name of its op.
 void check_names(const KernelChoices& choices, const KernelTable& kernels) {
   for (const auto& [signature, kernel] : choices.pinned) {
     const std::string name = signature.substr(0, signature.find('('));

@@ -32,7 +32,7 @@ KernelsBySignature read_kernels_file(const std::string& path);
 struct KernelChoices {
   KernelRules rules;  // which kernels may be chosen
   KernelsBySignature measured;
-  bool takes_measured = true;  // false: their workspaces do not fit, so the first candidates are used
+  bool takes_measured = true;  // false: the measured kernels' workspaces do not fit, so the first candidates are used
   bool saves_memory = false;   // choose the candidate with the least workspace, because nothing else fits
   KernelsBySignature pinned;   // override `measured` and are not timed
   std::string pinned_by;       // origin of `pinned` for messages: "kernels file 'choices.json'"
@@ -47,7 +47,7 @@ std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signatur
                                       const KernelRules& rules = {});
 
 // The stored choice for the signature with this text, if it is still one of `supported`. Null if there is none, or if
-// the kernel no longer exists or no longer supports the signature, which is then measured again.
+// the kernel no longer exists or no longer supports the signature; the signature is then measured again.
 const Kernel* measured_kernel(const KernelChoices& choices, const std::string& signature,
                               std::span<const Kernel* const> supported);
 

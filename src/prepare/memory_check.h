@@ -18,8 +18,8 @@ struct MemoryBound {
   std::optional<int64_t> bytes{};  // none if unknown
   // "the step may use 8.000 GiB (--memory-limit)", "the step may use 22.80 GiB (95 % of 24.00 GiB, MemAvailable)"
   std::string text;
-  HeldBytes held_bytes = nullptr;  // from the device
-  bool pools_steps = false;        // from the device
+  HeldBytes held_bytes = nullptr;  // Device::held_bytes
+  bool pools_steps = false;        // Device::pools_steps
 
   bool fits(int64_t wanted) const { return !bytes || wanted <= *bytes; }
   int64_t held(int64_t bytes) const { return held_bytes == nullptr ? bytes : held_bytes(bytes); }
@@ -30,8 +30,8 @@ struct MemoryBound {
 // after a run.
 int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound);
 
-// The smaller of --memory-limit and 95 % of the available memory (of the device, or of the machine for a CPU, whose
-// ranks share it equally).
+// The smaller of --memory-limit and 95 % of the available memory: the memory of the device or, for a CPU, an equal
+// share of the machine's memory for each rank.
 MemoryBound memory_bound(const RunConfig& config, const Device& device);
 
 // Why the plan does not fit: "predicted: ..." with all parts, the bound and `advice` (may be empty). Empty if it fits.

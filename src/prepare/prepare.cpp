@@ -31,8 +31,8 @@ void add_delay(const RunConfig& config, Plan& plan) {
                         delayed->op->name);
 }
 
-// Updates in backward free gradients earlier, but may leave larger gaps between other buffers. If they need more memory
-// than updates after backward, they stay there, which does not change any value.
+// Updates in backward free gradients earlier, but may leave larger gaps between other buffers. If they would need more
+// memory than updates after backward, the updates stay after backward, which changes no value.
 void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, const ChooseKernel& choose) {
   if (!prepared.config.optimizer_in_backward) return;
   RunConfig behind = prepared.config;
@@ -44,7 +44,7 @@ void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, 
   prepared.plan = std::move(plan);
 }
 
-// Computes everything that depends on the choices.
+// Computes everything that depends on the kernel choices.
 void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);

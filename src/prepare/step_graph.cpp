@@ -48,9 +48,9 @@ LowerKept lower_kept(const RunConfig& config) {
   return config.mode == Mode::kCompile && !config.keep ? LowerKept::kFasterLowered : LowerKept::kNone;
 }
 
-// True if the optimizer writes the copies of parameters for the next step: as one kernel, on a device that casts before
-// products. With --optimizer-in-backward, memory matters more than the time of the casts; --recompute auto does not try
-// it.
+// True if the optimizer also writes the copies of parameters for the next step: a fused optimizer does, in compile mode
+// on a GPU. With --optimizer-in-backward, memory matters more than the time of the casts; --recompute auto never turns
+// that option on.
 bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
   if (config.mode == Mode::kEager || config.optimizer_in_backward || !is_gpu(config)) return false;
   return std::ranges::any_of(composite_choices(config, rule), [](const CompositeChoice& choice) {
@@ -58,7 +58,7 @@ bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
   });
 }
 
-// True for a step on a GPU that laptime runs, or would run: not for one of another program.
+// True for a GPU step that laptime itself runs or would run, rather than another program.
 bool is_own_gpu_step(const RunConfig& config) { return is_gpu(config) && !config.is_of_other_program; }
 
 PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {

@@ -105,7 +105,7 @@ ForecastLaunch TimeForecast::alike(const std::vector<Sample>& samples, double fl
   constexpr double kSameSize = 1e-4;  // squared distance: measurements of equal sizes get equal weights
   double weights = 0;
   double sum = 0;
-  std::map<std::string_view, double> disturbed;  // weights
+  std::map<std::string_view, double> disturbed;  // cause -> sum of weights
   for (size_t i = 0; i < count; ++i) {
     const double weight = 1 / (near[i].first + kSameSize);
     const Sample& sample = *near[i].second;
@@ -216,7 +216,7 @@ Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::ve
   double whole = 0;
   double measured = 0;
   double disturbed = 0;
-  std::map<std::string_view, double> by_disturbance;  // seconds
+  std::map<std::string_view, double> by_disturbance;  // cause -> seconds
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     const ForecastLaunch& launch = launches.at(i);

@@ -33,14 +33,14 @@ std::string kind_of(const Signature& signature);
 enum class CostSource : uint8_t {
   kDescribed,  // the machine is described by a file (predict/launch_times.h)
   kMeasured,   // a launch of the same signature was measured
-  kAlike,      // launches of the same kind or op (else of any op) were measured, at other sizes
+  kAlike,      // launches of the same kind, of the same op or else of any op were measured, at other sizes
 };
 
 struct ForecastLaunch {
   double seconds = 0;
   CostSource source = CostSource::kDescribed;
   double disturbed = 0;  // share of the seconds that is based on measurements made while the machine was disturbed
-  std::string_view disturbance{};  // main cause of the disturbance; valid as long as the forecast
+  std::string_view disturbance{};  // main cause of the disturbance; valid as long as the TimeForecast
 };
 
 // Predicts the time of launches on one device.
@@ -87,7 +87,7 @@ class TimeForecast {
   ForecastLaunch alike(const std::vector<Sample>& samples, double flops, double bytes) const;
 
   std::shared_ptr<const LaunchTimes> described_;         // null for a device that computes
-  std::shared_ptr<std::set<std::string>> disturbances_;  // strings that views refer to, also in copies
+  std::shared_ptr<std::set<std::string>> disturbances_;  // owns the strings of all views, also of copies
   std::unordered_map<std::string, Cost> costs_;          // keyed by signature
   std::map<std::string, std::vector<Sample>> by_kind_, by_op_;
   std::vector<Sample> all_;

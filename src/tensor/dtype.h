@@ -32,7 +32,7 @@ constexpr bool is_floating(DType dtype) {
 constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch prints them
-// "as_input" if the type is that of the op's input.
+// "as_input" without a type, which stands for the type of the op's input.
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
 std::optional<DType> parse_dtype(std::string_view name);
 
@@ -40,7 +40,7 @@ std::optional<DType> parse_dtype(std::string_view name);
 // with float16), or the floating-point type if the other is an integer, or else the wider integer type.
 DType promote(DType a, DType b);
 
-// True if a cast of an output from type `from` to `to` only rounds it. An unspecified type counts as a wide one.
+// True if a cast from `from` to `to` only rounds: from a wide float type to a 16-bit one. No `from` counts as wide.
 constexpr bool only_rounds(std::optional<DType> from, DType to) {
   const bool wide = !from || *from == DType::kFloat32 || *from == DType::kFloat64;
   return wide && is_16_bit_float(to);
@@ -71,9 +71,9 @@ struct Float16 {
     uint32_t half = 0;
     if (size > 0x7F800000U) {
       half = 0x7E00U | ((size >> 13U) & 0x3FFU);  // NaN stays NaN
-    } else if (size >= 0x477FF000U) {             // 65520, which rounds to more than 65504, the largest number
+    } else if (size >= 0x477FF000U) {             // 65520: rounds to more than 65504, the largest number
       half = 0x7C00U;
-    } else if (size < 0x38800000U) {  // 2^-14: subnormal, a multiple of 2^-24; adding 1/2 rounds to one
+    } else if (size < 0x38800000U) {  // below 2^-14: subnormal; adding 1/2 rounds to a multiple of 2^-24
       half = std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5F) - std::bit_cast<uint32_t>(0.5F);
     } else {
       half = (size + 0xFFFU + ((size >> 13U) & 1U) - (112U << 23U)) >> 13U;

@@ -23,14 +23,14 @@ struct Layout {
   int rank() const { return shape.rank(); }
   // Row-major without gaps; axes of size 1 may have any stride.
   bool is_contiguous() const;
-  // The minimum size of the storage in elements, which includes the offset and the last element; 0 without elements.
+  // The minimum size of the storage in elements, which includes the offset and the last element; 0 if there are none.
   int64_t extent() const;
 
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axis axes[k] of `in`
-Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape`, stride 0
+Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape` with stride 0
 // The `size` elements begin, begin + step, ... along an axis. LAPTIME_CHECK fails if one is outside it.
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
 // A view of the elements in the same order with another shape; empty if that requires a copy.
@@ -53,14 +53,14 @@ struct TensorType {
   int64_t bytes() const { return (Size(numel()) * size_of(dtype)).value(); }
   // The bytes of the storage that a value of this type needs, including gaps between its elements.
   int64_t storage_bytes() const { return (Size(layout.extent()) * size_of(dtype)).value(); }
-  std::string text() const;  // "float32 [3, 18, 40]", with strides if it is not contiguous and an offset if not 0
+  std::string text() const;  // "float32 [3, 18, 40]"; adds the strides unless contiguous, and the offset unless 0
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
 TensorType contiguous_type(DType dtype, const Shape& shape);
 
-// The widest access of a GPU, and a line of its memory.
+// Bytes of a GPU's widest memory access, and of one line of its memory.
 inline constexpr int64_t kWidestAccessBytes = 16, kMemoryLineBytes = 128;
 // Row-major, with a gap after each row so that the next one begins at a multiple of kMemoryLineBytes or, if rows are
 // shorter than eight lines, of kWidestAccessBytes. Nothing reads or writes the gaps. A tensor with fewer than two axes

@@ -15,11 +15,11 @@ struct Event {
 };
 
 struct Timeline {
-  std::vector<Event> events;  // in order
+  std::vector<Event> events;  // in order of time
   Seconds begin{};            // start of the whole step, before the first event
   Seconds end{};
   Seconds communication{};        // time during which communication ran
-  Seconds exposed{};              // part of it during which computation waited
+  Seconds exposed{};              // part of that time during which computation waited for it
   std::optional<Seconds> host{};  // the whole step on the host's clock, if the device has its own clock
 
   Seconds total() const { return end - begin; }

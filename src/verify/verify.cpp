@@ -43,7 +43,7 @@ std::vector<float> floats_of(const std::vector<std::byte>& bytes, DType dtype) {
   return values;
 }
 
-// The run of a golden case with the engine that `machine` describes.
+// The run of a golden case with the engine options of `machine`.
 RunConfig verified_config(const GoldenCase& golden, Precision precision, const RunConfig& machine) {
   RunConfig config = run_config_of(golden, precision);
   RunConfig::visit_fields(machine, [&](const Option& option, const auto& field) {
@@ -52,7 +52,7 @@ RunConfig verified_config(const GoldenCase& golden, Precision precision, const R
   return config;
 }
 
-// Why bench would reject such a run; empty if it would not.
+// Why bench would reject the configuration; empty if it would not.
 std::string refusal_of(const RunConfig& config) {
   try {
     validate(config);
@@ -103,7 +103,7 @@ class PrecisionRun {
     if (config_.kernels) file_.machine += fmt::format(", kernels from {}", kernels_file_text(*config_.kernels));
   }
 
-  // Returns whether --kernels, if given, chose a kernel.
+  // Runs the case, and returns true if --kernels chose at least one kernel.
   bool run() {
     const PassObserver observer = [&](const std::string& pass, const Graph& after) {
       if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
@@ -129,7 +129,8 @@ class PrecisionRun {
   }
 
  private:
-  // Only an eager step without recomputation has a framework's dtypes and saved bytes.
+  // True if dtypes and saved bytes must match a framework's: only in an eager step without recomputation, and not for
+  // the folder of a model.
   bool mirrors_framework() const {
     return config_.mode == Mode::kEager && config_.recompute == "none" && golden_.folder.empty();
   }
@@ -192,8 +193,8 @@ class PrecisionRun {
       add("loss scale", compare_loss_scale(golden_, static_cast<int64_t>(step), scales_[step]));
   }
 
-  // Records the loss scale for the next step. A compiled step rounds less, so its gradients may stay finite where
-  // PyTorch's overflow.
+  // Records the loss scale for the next step, in eager mode only: a compiled step rounds less, so its gradients may
+  // stay finite where PyTorch's overflow.
   void note_loss_scale(const Executor& executor) {
     const std::vector<std::byte> scale = executor.read_source(source::kLossScale);
     if (!scale.empty() && config_.mode == Mode::kEager) scales_.push_back(floats_of(scale, DType::kFloat32).at(0));
@@ -284,7 +285,7 @@ class PrecisionRun {
   const VerifyKernels& kernels_;
   const ReportStage& report_;
   VerifiedFile& file_;
-  std::vector<ParameterSpec> parameters_;  // parameters of the model in a folder
+  std::vector<ParameterSpec> parameters_;  // parameters of the model; only for the folder of a model
   std::vector<double> losses_;
   std::vector<double> scales_;  // one per step, if the loss is scaled
 };

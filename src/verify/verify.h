@@ -28,8 +28,8 @@ struct VerifyKernels {
 // options exclude each other or conflict with the file's clipping or loss scale.
 void require_possible(const GoldenCase& golden, const RunConfig& machine, bool tf32 = false);
 
-// Checks the file for consistency, then runs the case in each of its types and compares losses, logits, gradients and
-// weights, and in eager mode also dtypes, saved bytes and peak memory. Only options of `machine` with
+// Checks the file for consistency, then runs the case in each of the file's number types and compares losses, logits,
+// gradients and weights, and in eager mode also dtypes, saved bytes and peak memory. Only options of `machine` with
 // Option::configures_engine are used; a type whose run bench would reject with them is skipped. Throws Error like
 // require_possible, for a device that does not compute values, and for a kernels file that names no signature of any
 // run. If memory does not suffice, the result says so in `refused`.
@@ -37,7 +37,7 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
                            const FindDevice& find = find_device, const VerifyKernels& kernels = {});
 
 // Bytes of the constants that PyTorch computes within a step but laptime in set-up, such as the causal mask and
-// positions. Module buffers, such as the tables of RoPE, are excluded because they exist before the step in both.
+// positions. Module buffers, such as the tables of RoPE, are excluded, because both programs have them before the step.
 int64_t constant_bytes_of_step(const Graph& graph);
 
 }  // namespace laptime

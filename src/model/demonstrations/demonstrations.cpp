@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 
-// Keeps a value until the step ends, under its name.
+// Keeps a value until the step ends, as the output `name`.
 void show(Builder& build, const std::string& name, ValueId value) { build.output(name, build.name(value, name)); }
 
 }  // namespace

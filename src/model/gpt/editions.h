@@ -15,10 +15,10 @@ namespace laptime {
 
 enum class FeedForward : uint8_t {
   kSwiglu,    // w2(silu(w1 x) * w3 x)
-  kSilu,      // the same, but a framework runs silu as one kernel
+  kSilu,      // like kSwiglu, but a framework runs silu as one kernel
   kGeluErf,   // w2(gelu(w1 x))
   kGeluTanh,  // w2(gelu(w1 x)) with the tanh approximation of GELU
-  kGeluNew,   // the same, but a framework runs the approximation op by op
+  kGeluNew,   // like kGeluTanh, but a framework runs the approximation op by op
 };
 
 struct GptInit {
@@ -36,7 +36,7 @@ struct GptDefaults {
   Optimizer optimizer = Optimizer::kTorch;
   bool weight_tie = false;
   bool bias = false;
-  bool projection_bias = false;  // --attention-bias and --mlp-bias
+  bool projection_bias = false;  // default of --attention-bias and --mlp-bias
   bool parallel_residual = false;
   double rotary_share = 1;
   int64_t warmup = 0;  // used if only steps is given
@@ -57,7 +57,7 @@ struct GptEdition {
   bool head_bias = false;                                // the head has a bias if the other linear layers have one
   bool head_norms = false;                               // each head of q and k is normalised before RoPE
   bool drops_residuals = false;                          // resid_pdrop follows w2 instead of GELU
-  bool is_of_library = false;                            // lowered as in transformers
+  bool is_of_library = false;                            // composites are lowered as in transformers
   std::span<const std::string_view> takes = {};          // flags of options that only some editions have
   std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel
   GptInit init = {};

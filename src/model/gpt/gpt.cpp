@@ -24,13 +24,13 @@
 namespace laptime {
 namespace {
 
-constexpr const char* kForward = "forward";  // frames: the functions of the eager program
+constexpr const char* kForward = "forward";  // names of frames: functions of the eager program
 constexpr const char* kLoss = "loss";
 constexpr const char* kHead = "lm_head";
 
 struct Attention {
   nn::Linear q_proj;
-  std::optional<nn::Norm> q_norm;  // norms of each head, like k_norm
+  std::optional<nn::Norm> q_norm;  // normalises each head, as k_norm does
   nn::Linear k_proj;
   std::optional<nn::Norm> k_norm;
   nn::Linear v_proj, output_proj;
@@ -86,8 +86,8 @@ class Gpt {
     build_.name(head.loss, kLoss);
     build_.name(head.logits, "logits");
     build_.current.frame = build_.function(kLoss);
-    build_.hold(head.logits,
-                "logits");  // the caller of the eager program keeps the logits alive until the loss is done
+    // The caller of the eager program keeps the logits alive until the loss is done.
+    build_.hold(head.logits, "logits");
     return {head.loss, head.logits};
   }
 
@@ -234,7 +234,7 @@ class Gpt {
     }
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
     const ValueId values = [&] {
-      // The library returns the weights, so the function of the layer keeps them alive.
+      // transformers returns the attention weights, so the function of the layer keeps them alive.
       std::swap(build_.current.frame, outer);
       const ValueId all = scaled_dot_product_attention(
           build_, q, k, v, step,
