@@ -29,7 +29,7 @@ struct Finding {
   std::string text(std::string_view key) const { return values.text(key); }
 };
 
-// The value, or null without one.
+// The value, or null if there is none.
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);

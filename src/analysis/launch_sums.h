@@ -24,7 +24,7 @@ struct LaunchSum {
   double uncached_bytes = 0;        // only from launches with more bytes than the caches can hold; 0 if unknown
   double compute_floor = 0;         // seconds: FLOPs divided by the measured peak; 0 if unknown
   double memory_floor = 0;          // seconds: bytes divided by the measured bandwidth; 0 if unknown
-  double floor = 0;                 // seconds: the larger floor of each launch, summed
+  double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
   std::vector<double> instances{};  // seconds of every launch of every traced step, in order
   std::vector<double> by_step{};    // seconds in each traced step
 
@@ -47,7 +47,7 @@ std::string part_key(const TraceLaunch& launch);
 std::string class_key(const TraceLaunch& launch);
 using LaunchTest = std::function<bool(const TraceLaunch&)>;
 
-// The classes of work that the questions ask about.
+// Classes of work that findings treat specially.
 inline constexpr std::string_view kProductClass = "matmul";
 inline constexpr std::string_view kSoftmaxClass = "softmax";
 inline constexpr std::string_view kCastClass = "cast";

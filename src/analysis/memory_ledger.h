@@ -42,9 +42,9 @@ struct CategoryBytes {
 // The launches of a phase, and the launch at which memory peaks.
 struct PhasePeak {
   std::string phase;
-  size_t first = 0;  // launch
+  size_t first = 0;  // index of the first launch
   size_t last = 0;
-  size_t peak = 0;  // the first launch that reaches the peak
+  size_t peak = 0;  // index of the first launch that reaches the peak
 };
 
 // A section of the step: one phase, or several whose launches alternate ("backward and optimizer").
@@ -61,7 +61,7 @@ class MemoryLedger {
   size_t launches() const { return held_.size(); }
   // Bytes held while a launch runs.
   const CategoryBytes& held(size_t launch) const { return held_[launch]; }
-  // For each column of a chart, the launch of that stretch of the step with the most memory.
+  // Divides the step into this number of stretches; returns the launch with the most memory in each.
   std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }

@@ -26,13 +26,13 @@ struct SavedTensors {
 struct SavedBlock {
   std::vector<int64_t> layers;        // ascending
   int64_t bytes = 0;                  // per layer
-  int64_t copies = 0;                 // included: autocast copies of parameters
+  int64_t copies = 0;                 // part of `bytes`: autocast copies of parameters
   std::vector<SavedTensors> tensors;  // tensors of one layer, most bytes first
 };
 
 struct SavedBytes {
   int64_t total = 0;
-  int64_t copies = 0;               // included: autocast copies of parameters
+  int64_t copies = 0;               // part of `total`: autocast copies of parameters
   int64_t shared = 0;               // inputs and constants that backward reads
   std::vector<SavedBlock> blocks;   // in the order of their first layers
   SavedBlock rest;                  // tensors written outside the layers
@@ -47,10 +47,10 @@ std::string layers_text(const std::vector<int64_t>& layers);
 
 // The largest allocations of a step. Equal layers share a group.
 struct LargeTensors {
-  std::string name;             // "layers.*.attn.weights"; empty: none
+  std::string name;             // "layers.*.attn.weights"; empty if they have none
   std::string scope;            // scope of the op that writes them
-  TraceBuffer first;            // the first of them; the trace owns its strings
-  std::vector<size_t> buffers;  // buffers in the trace
+  TraceBuffer first;            // the first of these tensors; the trace owns its strings
+  std::vector<size_t> buffers;  // indices of their buffers in the trace
   int64_t alive_at_peak = 0;    // number of tensors live at the peak
 };
 

@@ -23,7 +23,7 @@ struct PlannedPoint {
   std::string fitting_recompute{};
   std::optional<int64_t> largest_batch{};    // largest that fits; 0: none
   std::optional<int64_t> largest_context{};  // largest that fits; 0: none
-  // Both limits without recomputation, if the point uses as much recomputation as it needs.
+  // Both limits without recomputation, for a point with --recompute auto.
   std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
   std::optional<Record> compiled{};  // the same point with --mode compile, if only that fits or it is faster
   // For a machine described by its data sheet: the launches of a step, the seconds to start one, and the smallest

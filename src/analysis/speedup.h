@@ -33,7 +33,7 @@ std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
 // Half-width of the median's 95 % interval, as a fraction of the median; for few samples, that of the mean, using
-// Student's t. None for a single sample and, of a record, for a predicted time.
+// Student's t. None for a single sample and for a record's predicted time.
 std::optional<double> uncertainty_of(const TimeStats& time);
 std::optional<double> uncertainty_of(const Record& record, std::string_view phase = {});
 
@@ -65,7 +65,7 @@ class Speedups {
   std::optional<Speedup> speedup(const Record& record, std::string_view phase) const;
 
   // The record's median time divided by that of the step with no composite lowered: a value above 1 is the gain from
-  // keeping what this record lowers.
+  // keeping the composites that this record lowers.
   std::optional<Speedup> gain(const Record& record, std::string_view phase) const;
 
  private:

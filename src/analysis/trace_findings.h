@@ -50,7 +50,7 @@ std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trac
 struct ComparedProfile {
   std::string title;  // "eager"
   const StepTrace* trace = nullptr;
-  std::string point{};  // its record's name
+  std::string point{};  // the name of its record
 };
 
 // One part of two profiles: medians over the traced steps, because a single pause of the machine would distort a mean.
@@ -68,7 +68,7 @@ std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b,
                                          const LaunchTest& test = {});
 
 // Given two profiles in different number types, describes the one that casts more, its casts as a share of its step,
-// and its speed-up over the other one: from, to, casts_s, cast_share, from_s, to_s, speedup with its interval. The
+// and its speed-up over the other: from, to, casts_s, cast_share, from_s, to_s, speedup with its interval. The
 // subject is the point that casts more.
 Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b);
 

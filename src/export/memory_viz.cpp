@@ -103,7 +103,7 @@ class Snapshot {
     return {{"filename", file}, {"name", name}, {"line", line}};
   }
 
-  // Innermost frame first.
+  // The op that writes the buffer and its phase, as stack frames, innermost first.
   Json frames(size_t index) const {
     const TraceBuffer buffer = trace_.buffer(index);
     Json frames = Json::array();
@@ -114,7 +114,7 @@ class Snapshot {
   }
 
   Json segments() const {
-    std::vector<size_t> alive;  // buffers in the arena, after the step
+    std::vector<size_t> alive;  // buffers that are in the arena after the step
     const auto launches = static_cast<int64_t>(trace_.launch_count());
     for (const MemoryChange& change : changes_) {
       if (change.is_alloc && trace_.buffers.last[change.buffer] >= launches) alive.push_back(change.buffer);

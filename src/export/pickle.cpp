@@ -85,7 +85,7 @@ class Pickler {
     place < 0x100 ? write_number(opcode, place, 1) : write_number(long_opcode, place, 4);
   }
 
-  // Writes a value, or a reference if it was written before.
+  // Writes a value with `write_first`, or a reference if the value was written before.
   void write_once(const std::string& value, const std::function<void()>& write_first) {
     const auto known = places_.find(value);
     if (known != places_.end()) return write_place(known->second, 'h', 'j');  // BINGET, LONG_BINGET

@@ -43,7 +43,7 @@ const TracedStep& median_step(const StepTrace& trace);
 StepSlices slices_of(const TracedRecord& traced, ExportedSteps steps);
 
 struct MemoryChange {
-  size_t launch = 0;  // happens just before this launch; the number of launches: after the last one
+  size_t launch = 0;  // happens just before this launch, or at the end if it is the number of launches
   size_t buffer = 0;
   bool is_alloc = true;
 };

@@ -36,7 +36,7 @@ struct LineFields {
                  setup.total, transient.excess, verdict.lost, verdict.lost_to, stopping.rule, stopping.steps_per_sample)
 };
 
-// Configuration keys with a column each; the first ones name the rows.
+// Configuration keys with a column each. Extent::kNames includes the first kConfigKeysOfNames of them.
 constexpr std::array<const char*, 15> kConfigKeys{
     "model",     "pass",       "device",         "system",     "edition",    "dtype", "mode",   "d_model",
     "num_heads", "num_layers", "context_length", "batch_size", "vocab_size", "d_ff",  "threads"};
@@ -60,7 +60,7 @@ struct SqlColumn {
   Extent extent = Extent::kListed;
 };
 
-// In the order in which read() expects them.
+// All columns of the listing, in the order in which read() reads them.
 const std::vector<SqlColumn>& sql_columns() {
   static const std::vector<SqlColumn> kColumns = [] {
     std::vector<SqlColumn> columns;

@@ -20,7 +20,7 @@ struct Metric {
   Better better = Better::kNeither;
   std::string_view description;
   std::string_view formula;                                // in terms of record keys
-  std::optional<double> (*read)(const Record&) = nullptr;  // none if the record lacks the value
+  std::optional<double> (*read)(const Record&) = nullptr;  // returns none if the record lacks the value
 };
 
 // Whether a device model produced the record's times, so that nothing is measured. Also works for a planned point.

@@ -29,7 +29,7 @@ T value_of(const Statement& row) {
   return value;
 }
 
-// In a file with the first schema, the tables do not name devices, and some tables are missing.
+// Empty for a file with the first schema, in which the tables do not name devices or are missing.
 template <class T>
 std::vector<T> values_of(Database& database, std::string_view device) {
   std::vector<T> values;

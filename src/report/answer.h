@@ -17,7 +17,7 @@ namespace laptime {
 
 // Lines, a table or a picture; an answer lists its parts in reading order.
 struct AnswerPart {
-  std::vector<std::string> lines{};  // for people; wrapped at spaces, with continuation lines indented like the first
+  std::vector<std::string> lines{};  // for people; wrapped at spaces, continued with the line's own indent
   Table table{};                     // no columns: no table
   std::function<std::string(const TextStyle& style)> picture{};  // for people: complete lines
   bool for_people = true;
@@ -41,10 +41,10 @@ struct PointAnswer {
   void say_findings(std::initializer_list<std::string_view> kinds);    // says findings of these kinds, indented
 };
 
-// An answer with the record's name, status and reason, and no parts yet.
+// Returns an answer with the record's name, status and reason, and no parts yet.
 PointAnswer answer_about(const Record& record);
 
-// Like answer_about, and says the status and reason: "out_of_memory: predicted: ...".
+// Like answer_about, with a line for the status and reason: "out_of_memory: predicted: ...".
 PointAnswer answer_without_result(const Record& record);
 
 std::string text_of(const PointAnswer& answer, const TextStyle& style);
@@ -69,8 +69,8 @@ struct Bar {
   double value = 0;
   std::string after{};
 };
-// One line "label  number  bar  after" per bar, at most `widest` columns wide. The last text is aligned only if there
-// are numbers.
+// One line "label  number  bar  after" per bar, at most `widest` columns wide. The texts after the bars are aligned
+// only if there are numbers.
 std::string bars_text(const std::vector<Bar>& bars, size_t widest, const TextStyle& style);
 
 }  // namespace laptime

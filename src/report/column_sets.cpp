@@ -47,7 +47,7 @@ Json arithmetic(const Record& record, std::string_view) {
   return text;
 }
 
-// The number of samples taken, or else of steps requested.
+// The number of samples taken, or the number of steps requested if none were taken.
 Json steps(const Record& record, std::string_view) {
   return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
 }
@@ -59,7 +59,7 @@ Json mode(const Record& record, std::string_view) {
   return record.config.text("mode") + (none ? "" : " -" + lowered);
 }
 
-// Booleans as the source documents write them.
+// A boolean as the source documents write it.
 Json truth(bool value) { return value ? "True" : "False"; }
 
 struct Reader {
@@ -143,7 +143,7 @@ struct Definition {
 
 constexpr Unit kPlain = Unit::kNone;
 constexpr Unit kSeconds = Unit::kSeconds;
-constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // steps taken, or else requested
+constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // warm-up steps taken, or else those requested
 constexpr std::string_view kPhase = "median time of this phase";
 
 // clang-format off
@@ -316,7 +316,7 @@ const Definition* find_definition(std::span<const Definition> definitions, std::
   return found == definitions.end() ? nullptr : &*found;
 }
 
-// "context", "ctx", "seq-len": an option's alternative names besides its key.
+// The alternative names of an option besides its key: "context", "ctx", "seq-len".
 std::vector<std::string> names_of(const OptionRow& row) {
   std::vector<std::string> names;
   if (row.option.flag != row.option.key) names.emplace_back(row.option.flag);

@@ -19,7 +19,7 @@ namespace laptime {
 struct RoundFigures {
   std::string pass;                    // the key of the compared time
   std::map<std::string, double> time;  // medians in seconds, by keys of Record::time
-  std::vector<std::string> phases;     // those keys that are phases, in order
+  std::vector<std::string> phases;     // the keys of `time` that are phases, in order
   // Mean seconds of a traced step by "phase part" and op; empty without a trace.
   std::map<std::string, std::map<std::string, double>> parts;
   double traced = 0;             // mean seconds of a traced step
@@ -46,8 +46,8 @@ RoundTimes times_of(const std::vector<ComparedRound>& rounds);
 
 PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
 
-// The ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose`, all tables.
-// Requires at least one round. `margin`: the largest difference that does not matter, as a fraction.
+// Shows the ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose`, all
+// tables. Requires at least one round. `margin`: the largest difference that does not matter, as a fraction.
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
                               bool verbose = false);
 

@@ -195,7 +195,7 @@ std::string softmax(Points points) {
                      range_text(times, two_digits), range_text(flops, percent_text), counted(times.size(), "point"));
 }
 
-// The class of work in which the first pair saves most.
+// The class of work in which compile mode saves most, in the first pair of profiled points.
 std::string gain_of_compile(Points points) {
   for (const auto& [eager, compiled] : pairs_of(points, "mode", "eager", "compile")) {
     if (!eager->is_profiled() || !compiled->is_profiled()) continue;

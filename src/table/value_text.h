@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// A multiple of a unit.
+// A multiple of a unit, such as ms for seconds.
 struct Scale {
   double factor = 1;      // one `name` equals this many units
   std::string_view name;  // "ms"
@@ -26,7 +26,7 @@ std::optional<Scale> scale_of(double value, Unit unit);
 // nonzero.
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit);
 
-// Only the number, with as many decimals as `like` needs for four significant digits.
+// The number without its unit, with as many decimals as `like` needs for four significant digits.
 std::string format_in(const Scale& scale, double value, double like);
 
 // The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null, a number that is not finite, and the limits of
