@@ -15,7 +15,7 @@ struct PredictedRun {
   DescribedRun described;
   std::string refusal;               // why there is no prediction; empty if there is one
   std::optional<double> predicted;   // in the unit of the quantity
-  std::optional<double> low, high;   // range of 90 % of published figures for such runs; none if too few are known
+  std::optional<double> low, high;   // range of 90 % of the figures of comparable runs; none if too few are known
   std::optional<ParallelTime> time;  // none if the quantity is not a time
   double published_seconds = 0, predicted_seconds = 0;  // of the step, by the figure and by the prediction
   size_t share = 0;                                     // index in PredictedRuns::shares

@@ -48,7 +48,7 @@ class Pulse {
   std::optional<Seconds> cpu_time() const;
 
   pid_t child_;
-  std::optional<Seconds> cpu_time_;  // total of all its threads when it was last active
+  std::optional<Seconds> cpu_time_;  // total of the child's threads when they last used CPU time
   Seconds silence_{};
 };
 
@@ -66,7 +66,7 @@ class KernelKills {
   std::optional<int64_t> before_;
 };
 
-constexpr Seconds kAlive{1e-3};  // less CPU time than this is only polling
+constexpr Seconds kAlive{1e-3};  // a process that uses less CPU time than this is only polling
 
 std::optional<Seconds> Pulse::cpu_time() const {
   clockid_t clock{};
@@ -139,7 +139,7 @@ enum class End : uint8_t {
   kByItself,
   kTimedOut,
   kSilent,  // no CPU time and no message
-  kStuck,   // in a step that takes far longer than the earlier ones
+  kStuck,   // running a step that takes far longer than the earlier ones
   kOpen,    // still running after closing its pipes
 };
 
@@ -151,7 +151,7 @@ struct Observed {
   std::string garbage;  // first text that is not a message
   std::string output;   // the end of the child's printed output
   int wait_status = 0;
-  Seconds cpu_time{};  // used by the child
+  Seconds cpu_time{};  // CPU time used by the child
   End end = End::kByItself;
   int stops = 0;  // stop signals received while the child ran
 };
@@ -204,7 +204,7 @@ class Listener {
     kill_child();
   }
 
-  // True if the child has run a step and will run more; all steps execute the same plan.
+  // True if the child has run a step and will run more. Steps can be compared, because all execute the same plan.
   bool is_stepping() const {
     const PointProgress& progress = observed_.progress;
     return progress.done > 0 && (progress.expected == 0 || progress.done < progress.expected);

@@ -33,10 +33,10 @@ struct SweepOptions {
   RankPipes ranks{};                           // processes that are already running, for points with ranks
 };
 
-// Origin of a point's record.
+// How a point got its record: measured, refused as invalid, or taken from the store.
 enum class PointSource : uint8_t { kMeasured, kInvalid, kStored };
 
-// Optional callbacks. An exception from one ends the sweep and is reported in its outcome.
+// Optional callbacks. An exception from a callback ends the sweep and is reported in the sweep's outcome.
 struct SweepCallbacks {
   std::function<void(size_t index)> begin;  // before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;

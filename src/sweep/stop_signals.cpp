@@ -39,7 +39,7 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGSYS, SignalAnswer::kCrash}};
 
 std::atomic<int> signals_seen;
-std::atomic<int> signals_event;  // descriptor
+std::atomic<int> signals_event;  // descriptor that becomes readable when a signal arrives
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not use locks");
 
 void count_signal(int number) {

@@ -40,7 +40,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // For poll(): readable if a signal has arrived since the last count().
+  // A descriptor for poll(), readable if a signal has arrived since the last count().
   int descriptor() const { return descriptor_; }
 
   // Number of signals so far.

@@ -81,7 +81,7 @@ struct PlanOptions {
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
-// Whether the ranks belong to described machines. These are predicted; ranks on this machine run.
+// Whether the sweep has --ranks, and only described machines as devices. Such ranks are predicted; others actually run.
 bool predicts_ranks(const Sweep& sweep) {
   const auto ranks = std::ranges::find(sweep.axes, "ranks", &Axis::flag);
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
@@ -180,7 +180,7 @@ Checkpointing checkpointing_of(const RunConfig& config) {
                       config.recompute);
 }
 
-// Plans steps of several ranks: each point with each layout of its ranks, or with the best layout.
+// Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;

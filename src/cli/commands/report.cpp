@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMostTracedSteps = 1000;
 constexpr size_t kMostRecords = 2000;  // per page; a page with more would open slowly
-constexpr size_t kMostTraces = 64;     // traces of the newest records; a page shows no more
+constexpr size_t kMostTraces = 64;     // per page, those of the newest records
 
 struct ReportOptions {
   std::string html;
@@ -71,7 +71,7 @@ ExitCode run_sweep_file(const ReportCommand& command) {
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
 
-// The matching records, oldest first, and the traces of the newest.
+// The matching records, oldest first, and the newest traces. Throws Error if no record matches, or too many do.
 PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget) {
   size_t count = 0;
   selected.records.all(Extent::kNames, [&](const Record&) { ++count; });
