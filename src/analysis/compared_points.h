@@ -15,13 +15,13 @@ namespace laptime {
 // A point that several processes may have measured.
 struct MeasuredPoint {
   std::string name;
-  std::vector<Record> processes{};  // processes with times
-  std::optional<Record> failed{};   // the first process without times
+  std::vector<Record> processes{};  // records of the processes that have times
+  std::optional<Record> failed{};   // record of the first process without times
 };
 
 // A set of records, grouped by point.
 struct MeasuredPoints {
-  std::string origin;  // for messages: the file
+  std::string origin;  // name of the file, for messages
   std::vector<MeasuredPoint> points{};
 };
 

@@ -21,7 +21,7 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // only from launches with more bytes than the caches can hold; 0 if unknown
+  double uncached_bytes = 0;        // bytes of launches that exceed the caches; 0 if the cache size is unknown
   double compute_floor = 0;         // seconds: FLOPs divided by the measured peak; 0 if unknown
   double memory_floor = 0;          // seconds: bytes divided by the measured bandwidth; 0 if unknown
   double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
@@ -78,7 +78,7 @@ std::string pass_of(const StepTrace& trace);
 
 // Totals per step, as means over the traced steps.
 struct StepTotals {
-  double step = 0;      // seconds
+  double step = 0;      // seconds of a step
   double launches = 0;  // seconds in launches
   double residue() const { return step - launches; }
 };

@@ -21,8 +21,8 @@ bool was_held(const Record& record);
 // The memory available to the step, and what limits it.
 struct UsableMemory {
   int64_t bytes = 0;
-  bool is_limit = false;           // --memory-limit
-  std::optional<int64_t> whole{};  // the memory of which `bytes` is the fraction kUsableFraction; predictions only
+  bool is_limit = false;           // whether --memory-limit limits it
+  std::optional<int64_t> whole{};  // the whole memory, of which `bytes` is kUsableFraction; only for predictions
 };
 // None if the record lacks it.
 std::optional<UsableMemory> usable_memory(const Record& record);

@@ -50,7 +50,7 @@ struct PhasePeak {
 // A section of the step: one phase, or several whose launches alternate ("backward and optimizer").
 struct Section {
   std::string title;
-  size_t first = 0;  // launch
+  size_t first = 0;  // index of the first launch
   size_t last = 0;
 };
 

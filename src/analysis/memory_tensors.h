@@ -14,18 +14,18 @@ namespace laptime {
 struct SavedTensors {
   std::string scope;    // within the block: "attn.scores"; empty: the block itself
   std::string op;       // op that writes them
-  std::string dtype{};  // empty, like `shape`, where tensors of several types are summed
+  std::string dtype{};  // empty, as is `shape`, if tensors of several types are summed
   std::string shape{};
   bool are_copies = false;  // autocast copies of parameters
-  int64_t count = 0;        // per block
+  int64_t count = 0;        // number of tensors per block
   int64_t bytes = 0;        // total per block
   friend bool operator==(const SavedTensors&, const SavedTensors&) = default;
 };
 
 // Layers that save the same tensors.
 struct SavedBlock {
-  std::vector<int64_t> layers;        // ascending
-  int64_t bytes = 0;                  // per layer
+  std::vector<int64_t> layers;        // indices of the layers, ascending
+  int64_t bytes = 0;                  // saved bytes per layer
   int64_t copies = 0;                 // part of `bytes`: autocast copies of parameters
   std::vector<SavedTensors> tensors;  // tensors of one layer, most bytes first
 };

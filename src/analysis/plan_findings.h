@@ -17,12 +17,12 @@ namespace laptime {
 
 // The facts found about one planned point.
 struct PlannedPoint {
-  Record record;  // with `prediction`, and the reason if it does not fit
+  Record record;  // has `prediction`, and the reason if the point does not fit
   // The --recompute value with the least recomputation that fits, or "nothing fits", if the point as given does not
   // fit; otherwise empty.
   std::string fitting_recompute{};
-  std::optional<int64_t> largest_batch{};    // largest that fits; 0: none
-  std::optional<int64_t> largest_context{};  // largest that fits; 0: none
+  std::optional<int64_t> largest_batch{};    // largest batch that fits; 0: no batch fits
+  std::optional<int64_t> largest_context{};  // largest context that fits; 0: no context fits
   // Both limits without recomputation, for a point with --recompute auto.
   std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
   std::optional<Record> compiled{};  // the same point with --mode compile, if only that fits or it is faster

@@ -24,7 +24,7 @@ constexpr std::string_view kThreads = "threads";
 
 // A key that is equal for records of one command that differ only in `options`.
 std::string point_of_run(const Record& record, std::vector<std::string_view> options) {
-  if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // the rule chose these
+  if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // chosen by the rule
   return record.run + '\n' + point_without(record, options);
 }
 
@@ -112,7 +112,7 @@ void Speedups::plan(const Record& record) {
   std::map<std::string, std::set<std::string>>& seen = runs_[record.run];
   for (const char* const key : kMayDiffer) {
     const std::string value = record.config.text(key);
-    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // for a device without threads
+    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // the device has no threads
     if (!is_unknown) seen[key].insert(value);
   }
 }

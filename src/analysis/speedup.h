@@ -80,7 +80,7 @@ class Speedups {
   std::string point_of(const Record& record) const;
   std::optional<Speedup> compared(const std::string& point, const Record& record, std::string_view phase) const;
 
-  std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option
+  std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option, by run
   std::map<std::string, Baseline> baselines_;  // by point: the run's baselines, and steps with no composite lowered
 };
 

@@ -58,7 +58,7 @@ struct ComparedPart {
   std::string part;                  // "backward matmul"; "residue" and "step" at the end
   std::optional<double> a, b;        // seconds; none if a profile has no such launch
   std::optional<double> ratio;       // a / b
-  std::optional<Interval> interval;  // of the ratio; none for a prediction and for too few steps
+  std::optional<Interval> interval;  // interval of the ratio; none for a prediction or too few steps
 
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };

@@ -80,7 +80,7 @@ CommandAction printing(std::string text);  // returns an action that prints the 
 struct Command {
   std::string_view name;
   std::string_view arguments = "[OPTIONS]";  // shown after the name in the usage line
-  std::string_view summary;                  // one line
+  std::string_view summary;                  // what the command does, in one line
   std::string_view details = {};             // a paragraph for --help
   std::vector<OptionRow> (*options)() = [] { return std::vector<OptionRow>(); };
   CommandAction (*parse)(const CommandWords& words);    // throws Error for words that the command does not understand

@@ -28,7 +28,7 @@ std::string options_listing(size_t width = 0);  // terminal width; 0: lines are 
 
 struct ListTopic {
   std::string_view name;
-  std::string_view help;                        // what it lists
+  std::string_view help;                        // what the topic lists
   std::string (*text)(size_t width) = nullptr;  // takes the terminal width; 0: lines are not broken
 };
 std::span<const ListTopic> list_topics();

@@ -37,7 +37,7 @@ struct DescribedRun {
   bool moments_16_bits = false;
   bool is_recorded = false;  // a CUDA graph starts forward and backward
   bool fuses_loss = false;   // computes head and loss tile by tile, and each norm in one kernel (Liger)
-  double tokens = 0;         // over all ranks, per step
+  double tokens = 0;         // tokens of all ranks per step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;
 };

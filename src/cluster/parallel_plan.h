@@ -30,7 +30,7 @@ struct ParallelPlan {
 struct ParallelChoice {
   ParallelLayout layout;
   Checkpointing checkpointing = Checkpointing::kNone;
-  int64_t micro_batches = 1;  // per rank
+  int64_t micro_batches = 1;  // micro-batches per rank
 
   std::string brief() const;  // "shard parameters, tensor 2, 4 micro, recompute"
   std::string words() const;  // "--shard parameters --tensor-parallel 2 --micro-batches 4 --recompute block"

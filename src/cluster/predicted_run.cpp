@@ -53,7 +53,7 @@ double flops_of_token(const DescribedRun& run, bool executes) {
                      static_cast<double>(run.config.model.context_length);
   if (run.counted_attention == CountedAttention::kCausal) attention /= 2;
   if (run.counted_attention == CountedAttention::kNone) attention = 0;
-  constexpr double kRecomputed = 1.0 / 3;  // relative to forward and backward
+  constexpr double kRecomputed = 1.0 / 3;  // recomputed FLOPs relative to forward and backward
   const double again = executes ? kRecomputed : 0;
   const bool recomputes_all = run.step.checkpointing == Checkpointing::kFull;
   const bool recomputes_attention = recomputes_all || run.step.checkpointing == Checkpointing::kAttention;

@@ -24,7 +24,7 @@ class ThreadBoundSum {
   double work_ = 0;
   double largest_work_ = 0;           // total work of the signature that has the most
   std::vector<ThreadBound> largest_;  // bounds of that signature
-  std::vector<double> times_;         // for each number of threads, in units of work
+  std::vector<double> times_;         // time on each number of threads, in units of work
 };
 
 }  // namespace laptime

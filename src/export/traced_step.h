@@ -13,7 +13,7 @@ namespace laptime {
 struct Slice {
   enum class Kind : uint8_t { kWarmup, kStep, kPhase, kModule, kRange, kLaunch };
   Kind kind = Kind::kStep;
-  std::string_view name;  // for a launch: its op
+  std::string_view name;  // the op if the slice is a launch
   int64_t begin = 0;      // nanoseconds on the timeline
   int64_t end = 0;
   size_t launch = 0;  // the first launch inside the slice

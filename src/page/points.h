@@ -16,7 +16,7 @@ namespace laptime {
 // An option in which points differ, such as the context. Values that are numbers are in numeric order, others in the
 // order of the records.
 struct PageAxis {
-  std::string key;    // its tag in point names: "ctx"
+  std::string key;    // the option's tag in point names: "ctx"
   std::string title;  // "context"
   std::vector<std::string> values;
 };

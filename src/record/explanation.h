@@ -35,7 +35,7 @@ struct CompositeUse {
 struct PassOutcome {
   std::string pass;
   int64_t nodes = 0;
-  int64_t views = 0;                                            // nodes that are views: no bytes move
+  int64_t views = 0;                                            // nodes that are views and move no bytes
   int64_t setup = 0, forward = 0, backward = 0, optimizer = 0;  // nodes by phase
 
   LAPTIME_FIELDS(pass, nodes, views, setup, forward, backward, optimizer)
@@ -99,12 +99,12 @@ struct MemoryNeed {
   int64_t arena_bytes = 0;      // the step's tensors, as placed
   int64_t live_peak_bytes = 0;  // peak of live tensors of the step
   std::string peak_op, peak_scope;
-  std::optional<int64_t> saved_bytes;  // saved for backward
+  std::optional<int64_t> saved_bytes;  // bytes that forward saves for backward
   std::map<std::string, int64_t> parts;
   std::optional<int64_t> available_bytes;
   std::string limit;  // the memory available to the step, and why: "the step may use 1.000 GiB (--memory-limit)"
   std::string arithmetic;
-  std::string does_not_fit;  // the reason; empty if the step fits
+  std::string does_not_fit;  // why the step does not fit; empty if it fits
   std::string advice;        // the part of the reason that suggests how to need less memory
 
   LAPTIME_FIELDS(predicted_peak_bytes, resident_bytes, arena_bytes, live_peak_bytes, peak_op, peak_scope, saved_bytes,

@@ -16,7 +16,7 @@ namespace laptime {
 namespace {
 
 struct FoundRecord {
-  int64_t id = 0;  // in the source store
+  int64_t id = 0;  // id in the source store
   Record record;
   Json json;  // the record, including keys that this program does not know
   std::optional<StepTrace> trace;

@@ -19,7 +19,7 @@ struct Metric {
   Unit unit = Unit::kNone;
   Better better = Better::kNeither;
   std::string_view description;
-  std::string_view formula;                                // in terms of record keys
+  std::string_view formula;                                // how the figure is computed from record keys
   std::optional<double> (*read)(const Record&) = nullptr;  // returns none if the record lacks the value
 };
 

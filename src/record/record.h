@@ -83,7 +83,7 @@ struct FlopsUse {
   std::optional<double> forward, backward, optimizer;
   std::optional<double> attention;  // part of forward: the two products of attention; causal attention needs only half
   std::optional<double> head;       // part of forward: the product that computes the logits
-  std::optional<int64_t> parameters;  // trainable scalars
+  std::optional<int64_t> parameters;  // number of trainable scalars
   std::optional<double> model_flops_per_second;
   std::optional<double> peak_measured;   // FLOP/s
   std::string peak_measured_at;          // date of that measurement; ISO 8601, UTC
@@ -104,9 +104,9 @@ struct TensorUse {
   std::string name;  // a source's name, or the name in the model; empty if it has none
   std::string op;    // empty for a source
   std::string scope;
-  std::string phase;  // phase that writes it
+  std::string phase;  // phase that writes the tensor
   std::string role;
-  std::string dtype;  // empty for scratch memory, like `shape`
+  std::string dtype;  // empty for scratch memory, as is `shape`
   std::vector<int64_t> shape;
   int64_t bytes = 0;
 
@@ -245,7 +245,7 @@ struct Prediction {
   std::optional<double> measured_share;  // share of the predicted time from launches whose signatures were measured
   // The share of the predicted time that comes from launches measured on a disturbed machine; none if there are none.
   std::optional<double> disturbed_share;
-  std::string disturbance;  // the cause of most of that time: "12 % of the time was lost to other guests of the host"
+  std::string disturbance;             // the main disturbance: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, keyed like Record::time
   // An interval of 90 %, based on the errors of earlier predictions on this machine; none if there are too few.
   std::optional<double> low, high;  // seconds
@@ -262,13 +262,13 @@ struct Record {
 
   int64_t schema_version = kSchemaVersion;
   std::string name;   // "step/model:small/ctx:256/dtype:float32/mode:eager"
-  std::string label;  // from the sweep's label pattern
+  std::string label;  // made from the sweep's label pattern
   Status status = Status::kOk;
   std::string reason;
   std::optional<int64_t> bytes_requested;
   std::optional<int64_t> bytes_available;  // available to the step: --memory-limit or 95 % of free memory
   std::string op;                          // op that failed
-  std::string scope;                       // "layers.3.attn.scores"
+  std::string scope;                       // scope of that op: "layers.3.attn.scores"
   JsonObject config;
   std::string math_mode;                  // the arithmetic that ran; `config.dtype` is the requested type
   std::map<std::string, TimeStats> time;  // keyed by pass or phase; only times with exactly one sample per step

@@ -34,10 +34,10 @@ struct TraceBuffer {
   std::string_view scope;  // scope of that launch
   std::string_view phase;  // phase of that launch; "setup" for a source or constant
   std::string_view role;   // "parameter", "gradient", "activation", ...
-  std::string_view dtype;  // empty for workspace, like `shape`
+  std::string_view dtype;  // empty for workspace, as is `shape`
   std::string_view shape;  // "[4, 256, 768]"
   int64_t bytes = 0;       // requested size; the allocation is rounded up
-  int64_t offset = 0;      // in the step's arena, or in the resident block
+  int64_t offset = 0;      // from the start of the step's arena, or of the resident block
   bool resident = false;   // lives for the whole run
   bool saved = false;      // written before backward and read by it; not a parameter, gradient or state
   int64_t first = 0;       // first launch that uses the buffer; 0 for a resident buffer
@@ -108,7 +108,7 @@ struct StepTrace {
   DeviceUse device;
   // FLOP/s of matrix products in this step's type, and main-memory bytes/s, as measured or used for the prediction.
   std::optional<double> peak_flops, bandwidth;
-  std::optional<double> datasheet_flops, datasheet_bandwidth;  // for the device; FLOP/s, bytes/s
+  std::optional<double> datasheet_flops, datasheet_bandwidth;  // from the device's data sheet; FLOP/s, bytes/s
   std::optional<int64_t> cache_bytes;                          // size of the last-level cache
 
   size_t launch_count() const { return launches.op.size(); }

@@ -18,8 +18,8 @@ namespace laptime {
 // Lines, a table or a picture; an answer lists its parts in reading order.
 struct AnswerPart {
   std::vector<std::string> lines{};  // for people; wrapped at spaces, continued with the line's own indent
-  Table table{};                     // no columns: no table
-  std::function<std::string(const TextStyle& style)> picture{};  // for people: complete lines
+  Table table{};                     // without columns if the part has no table
+  std::function<std::string(const TextStyle& style)> picture{};  // for people; returns complete lines
   bool for_people = true;
   bool for_data = true;  // CSV and JSON include the table
 };
@@ -33,7 +33,7 @@ struct PointAnswer {
   std::vector<AnswerPart> parts{};
 
   void say(std::string line);                // for people; ignores an empty line
-  void say(std::vector<std::string> lines);  // each line as above
+  void say(std::vector<std::string> lines);  // says each line
   void show(Table table);                    // for people and programs
   void keep(Table table);                    // only for programs
   void draw(std::function<std::string(const TextStyle& style)> picture);

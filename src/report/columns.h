@@ -81,9 +81,9 @@ struct Column {
   std::string title;               // the name that users write, and the header in files
   std::string shown{};             // the header for people; empty: the title
   Unit unit = Unit::kNone;         // the unit shown to people; files contain the plain number
-  bool text = false;               // left-aligned
+  bool text = false;               // text, which is left-aligned
   bool of_phase = false;           // has a value for each phase, too
-  bool setting = false;            // an option: distinguishes rows
+  bool setting = false;            // an option, which distinguishes rows
   Extent extent = Extent::kWhole;  // extent of a record that `read` needs
   int drop = 0;                    // narrow terminals omit the highest first; 0: never omitted
   size_t width = 6;                // minimum width in a table that is printed incrementally

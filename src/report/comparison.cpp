@@ -216,7 +216,7 @@ Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
 }
 
 std::string rounds_sentence(const std::vector<double>& ratios) {
-  constexpr size_t kFew = 9;  // fits on one line
+  constexpr size_t kFew = 9;  // this many ratios fit on one line
   if (ratios.size() > kFew) {
     const auto [least, most] = std::ranges::minmax_element(ratios);
     return fmt::format("B / A in {} rounds: {:.3f} to {:.3f}, median {:.3f}", ratios.size(), *least, *most,

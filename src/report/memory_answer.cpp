@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kSummaryRows = 6;  // rows of the timeline
+constexpr size_t kSummaryRows = 6;  // rows of the timeline in a summary
 constexpr size_t kRows = 12;
 constexpr size_t kNamedShares = 4;
 constexpr size_t kWidthWithoutTerminal = 100;

@@ -56,7 +56,7 @@ class TrustLine {
   double lost_ = 0;
   double uncertainty_ = 0;              // the largest uncertainty of any row
   std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
-  std::string unsteady_;                // the first reason of a verdict that the time is unreliable
+  std::string unsteady_;                // the first verdict's reason why a time is unreliable
   bool is_predicted_ = false;
 };
 

@@ -25,7 +25,7 @@ namespace laptime {
 namespace {
 
 struct Point : QuestionedPoint {
-  std::vector<Finding> findings{};  // of the trace; empty unless its steps were timed
+  std::vector<Finding> findings{};  // findings from the trace; empty unless it has timed steps
 
   bool is_profiled() const { return !findings.empty(); }
   std::string option(std::string_view key) const { return record->config.text(key); }

@@ -19,7 +19,7 @@ struct TableStyle {
   bool unicode = true;      // if false, only ASCII
   size_t width = 0;         // width of the terminal; 0: no limit
   bool verbose = false;     // also show set-up, first steps, reasons for verdicts and the machine
-  bool quiet = false;       // only rows
+  bool quiet = false;       // print only the rows
   std::string mfu = "mfu";  // the metric shown as "of peak": also mfu_causal, mfu_6n
   bool tells_runs = false;  // print a line before the rows of each run if there are several runs
   const std::set<std::string>* stored_runs = nullptr;  // runs whose rows come from the store and are marked as such

@@ -96,7 +96,7 @@ std::optional<int64_t> KernelKills::count() {
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
 constexpr double kSlowerStep = 30;    // factor over the slowest earlier step; other programs may slow the machine down
-constexpr Seconds kExitGrace{2};      // for a child to exit after closing its pipes
+constexpr Seconds kExitGrace{2};      // time for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 // ---- child process
@@ -303,8 +303,8 @@ class Listener {
   StopSignals& signals_;
   const ChildCallbacks& callbacks_;
   Observed& observed_;
-  Seconds elapsed_{};        // since the child started
-  Seconds since_message_{};  // since the child last sent something
+  Seconds elapsed_{};        // time since the child started
+  Seconds since_message_{};  // time since the child last sent something
   Seconds slowest_step_{};
   std::string unread_;
   bool killed_ = false;

@@ -40,7 +40,7 @@ class LaunchedPoint {
   void stop();  // asks for the samples so far, or ends the launcher if the point has not begun
   void end();   // ends the launcher; it is killed if it does not exit within a few seconds
 
-  bool is_over() const { return child_ < 0; }  // the launcher has exited
+  bool is_over() const { return child_ < 0; }  // whether the launcher has exited
   const std::optional<PointHello>& hello() const { return hello_; }
   std::optional<PointResult>& result() { return result_; }
   Seconds placement() const { return placement_; }  // time from the start to the hello
@@ -63,8 +63,8 @@ class LaunchedPoint {
 
   Pipe input_, output_, errors_;
   int output_end_, errors_end_;  // -1 at end of file
-  pid_t child_ = -1;             // -1 after it has exited
-  Descriptor exit_event_;        // readable when it has exited
+  pid_t child_ = -1;             // the launcher; -1 after it has exited
+  Descriptor exit_event_;        // readable when the launcher has exited
   std::string outgoing_;
   std::string unread_;
   std::string other_output_, error_text_;

@@ -38,13 +38,13 @@ enum class PointSource : uint8_t { kMeasured, kInvalid, kStored };
 
 // Optional callbacks. An exception from a callback ends the sweep and is reported in the sweep's outcome.
 struct SweepCallbacks {
-  std::function<void(size_t index)> begin;  // before a point is measured
+  std::function<void(size_t index)> begin;  // called before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
       finished;                                       // called after the record is stored, if possible
   std::function<bool()> enough;                       // called before each point that runs here; true skips the rest
   std::function<void(std::string_view text)> output;  // receives text printed by a point's process
-  std::function<void(const std::string& message)> warning;  // the store failed, or a launched point is retried
+  std::function<void(const std::string& message)> warning;  // called if the store fails or a launched point is retried
 };
 
 // The time from the launch of a point until its process could begin. No sample includes it.

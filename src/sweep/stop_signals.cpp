@@ -26,7 +26,7 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGUSR2, SignalAnswer::kStop},    // likewise
     EndingSignal{SIGXCPU, SignalAnswer::kStop},    // ulimit -t
     EndingSignal{SIGPWR, SignalAnswer::kStop},     // a power failure
-    EndingSignal{SIGALRM, SignalAnswer::kStop},    // also the end of kGrace
+    EndingSignal{SIGALRM, SignalAnswer::kStop},    // sent by another program, or at the end of kGrace
     EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // timers and events that only another program can send
     EndingSignal{SIGPROF, SignalAnswer::kStop},    // likewise, unless a profiler handles it
     EndingSignal{SIGPOLL, SignalAnswer::kStop},    // likewise

@@ -61,7 +61,7 @@ struct Table {
   std::vector<TableColumn> columns{};
   std::vector<TableRow> rows{};
   std::vector<std::string> notes{};  // lines below the table
-  bool with_header = true;           // for people
+  bool with_header = true;           // whether people see a header line
 
   void add(std::vector<TableCell> cells) { rows.push_back({.cells = std::move(cells)}); }
 };

@@ -251,7 +251,7 @@ ExitCode run_plan(const PlanCommand& command) {
                           .compile_mode = !options.grid && !shows_compiled,
                           .launch_bound = is_single,
                           .largest_sizes = options.largest || is_single};
-  std::optional<StepTrace> trace;  // of the most recent point
+  std::optional<StepTrace> trace;  // trace of the point that was planned last
   std::vector<PlannedPoint> planned;
   const auto plan = [&](const ResolvedPoint& point, const ShowStage& show) {
     PointResult forecast = forecast_point(point, known);

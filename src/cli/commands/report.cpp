@@ -126,7 +126,7 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 
 ReportCommand parse_report(const CommandWords& words) {
   ReportCommand command{given_store_command<ReportOptions>(words)};
-  command.options.training.budget();  // throws before anything runs
+  command.options.training.budget();  // throws Error for an invalid budget before anything runs
   if (command.options.html.empty())
     throw Error("laptime report: no page is named; name the file with --html, for example --html report.html");
   if (!names_sweep(words.positionals)) {
