@@ -57,7 +57,7 @@ void set_unjudged(StoredPair& pair, std::string_view word, const std::string& re
   pair.reason = reason;
 }
 
-// "B: failed: the step ended ...".
+// Sets the reason if a side has failed: "B: failed: the step ended ...".
 void note_failure(StoredPair& pair, std::string_view side, const std::optional<Record>& failed) {
   if (!failed) return;
   if (failed->status == Status::kOk)

@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// A point that several processes may have measured.
+// A point and its records, one for each process that measured it.
 struct MeasuredPoint {
   std::string name;
   std::vector<Record> processes{};  // records of the processes that have times
@@ -25,7 +25,7 @@ struct MeasuredPoints {
   std::vector<MeasuredPoint> points{};
 };
 
-// A point that is in both sets.
+// A point of one or both sets.
 struct StoredPair {
   std::string name;
   std::optional<double> a{}, b{};  // medians of all samples, in seconds
@@ -36,7 +36,7 @@ struct StoredPair {
   // empty if the interval decides.
   std::string unjudged{}, reason{};
 
-  // "faster", "slower", "same", "undecided" or `unjudged`.
+  // B compared with A: "faster", "slower", "same" (within `margin`), "undecided" or `unjudged`.
   std::string_view verdict(double margin) const;
 };
 inline constexpr std::string_view kMissing = "missing";

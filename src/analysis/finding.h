@@ -35,7 +35,7 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Adds "ratio_low" and "ratio_high" for the key "ratio"; adds nothing without an interval.
+// Adds the ends of the interval, such as "ratio_low" and "ratio_high" for the key "ratio"; nothing without an interval.
 void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval);
 
 // {"kind": ..., "subject": ..., values..., "trust": ...}

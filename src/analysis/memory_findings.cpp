@@ -1,4 +1,4 @@
-// Turns ledgers of buffers into findings.
+// Derives findings about memory from the buffers of a trace.
 #include "analysis/memory_findings.h"
 
 #include <fmt/format.h>

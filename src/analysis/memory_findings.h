@@ -24,7 +24,7 @@ struct UsableMemory {
   bool is_limit = false;           // whether --memory-limit limits it
   std::optional<int64_t> whole{};  // the whole memory, of which `bytes` is kUsableFraction; only for predictions
 };
-// None if the record lacks it.
+// The memory that was available to the record's step; none if the record does not state it.
 std::optional<UsableMemory> usable_memory(const Record& record);
 // Subject of the memory_share finding for bytes that no tensor requested.
 inline constexpr std::string_view kAlignmentAndGaps = "alignment_and_gaps";

@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// The purpose of a buffer. Listed in the order in which charts stack them: those that live for the whole run come
+// The purpose of a buffer, in the order in which charts stack categories: buffers that live for the whole run come
 // first.
 enum class MemoryCategory : uint8_t {
   kParameters,
@@ -71,10 +71,10 @@ class MemoryLedger {
   int64_t planned() const { return peak().total() + rounding_; }
   int64_t resident() const { return resident_; }  // requested by buffers that live for the whole run
 
-  // In the order in which the phases begin.
+  // The phases, in the order in which they begin.
   const std::vector<PhasePeak>& phases() const { return phases_; }
   std::vector<Section> sections() const;
-  // True if launches of the optimizer precede the last one of backward.
+  // True if launches of the optimizer precede the last launch of backward.
   bool optimizer_runs_in_backward() const;
 
  private:

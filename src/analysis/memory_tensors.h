@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Equal saved tensors of one block, or all that one op of a module saves.
+// Equal tensors that one block saves, or all tensors that one op saves in a module.
 struct SavedTensors {
   std::string scope;    // within the block: "attn.scores"; empty: the block itself
   std::string op;       // op that writes them

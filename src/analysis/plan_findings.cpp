@@ -99,7 +99,7 @@ void add_published(const Record& record, const std::string& machine, std::vector
       {{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}});
 }
 
-// A data-sheet bound gets its interval from published runs.
+// Adds the training time. The interval of a data-sheet bound comes from published runs.
 void add_training(const Record& record, const TrainingBudget& budget, bool is_bound, std::vector<Finding>& findings) {
   std::optional<Finding> training = training_time(record, budget);
   if (!training) return;

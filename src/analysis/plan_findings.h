@@ -33,7 +33,7 @@ struct PlannedPoint {
   std::optional<int64_t> launch_bound_below{};
 };
 
-// The findings of these kinds, each if known, with these values:
+// Returns findings of these kinds with these values, as far as they are known:
 // fit             fits, peak_bytes, available_bytes, is_limit, whole_bytes, missing_bytes, recompute, fitting_recompute
 // predicted_time  time_s, low_s, high_s, forward_s, backward_s, optimizer_s, tokens_per_second, basis, newest,
 //                 measured_share, disturbed_share, disturbance, is_bound
@@ -45,9 +45,10 @@ struct PlannedPoint {
 // compile_mode    time_s, peak_bytes, only_it_fits
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget);
 
-// training_time   tokens, steps, time_s, low_s, high_s, price_per_hour, price, price_low, price_high, kwh; unknown
-// values are absent. Based on the measured median of a step and its 95 % interval or, in a predicted record, on the
-// predicted time. None for a pass other than a step, and if the record has no time or, for epochs, no data.
+// Returns the finding training_time with these values, as far as they are known: tokens, steps, time_s, low_s, high_s,
+// price_per_hour, price, price_low, price_high, kwh. Based on the measured median of a step and its 95 % interval or,
+// in a predicted record, on the predicted time. None for a pass other than a step, and if the record has no time or,
+// for epochs, no data.
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget);
 
 // Tokens per second of a pass that takes `seconds`; none if the record lacks its batch or context.

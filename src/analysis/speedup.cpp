@@ -117,7 +117,7 @@ void Speedups::plan(const Record& record) {
   }
 }
 
-// Points that have not run yet have no run name and belong to one command.
+// An unknown run falls back to the empty name, because points that have not run yet have no run name.
 Speedups::Values Speedups::values_of(const std::string& run) const {
   auto found = runs_.find(run);
   if (found == runs_.end()) found = runs_.find("");

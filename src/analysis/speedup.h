@@ -49,13 +49,13 @@ class Speedups {
   // Call for each row of the table, measured or not, before comparing any: it determines what a run varies.
   void plan(const Record& record);
 
-  // Ignores records that are not ok or not a baseline.
+  // Adds a record as a baseline. Ignores records that are not ok or not a baseline.
   void add(const Record& record);
 
   // Whether some planned run varies an option that affects the choice of baseline.
   bool any() const { return !descriptions().empty(); }
 
-  // The options of the baselines: "float32 eager", "threads 1"; each set once.
+  // The distinct settings of the baselines: "float32 eager", "threads 1".
   std::vector<std::string> descriptions() const;
 
   bool is_baseline(const Record& record) const;

@@ -32,14 +32,14 @@ namespace laptime {
 //   softmax_against_products  time_ratio, flops_ratio, steps; softmax_... and products_...: s, flops, bytes, bound
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 
-// The minimum time of a pass's launches in seconds, by what limits each.
+// The minimum time of a pass's launches in seconds, split by what limits each launch.
 struct PassBound {
   double arithmetic = 0;
   double memory = 0;
 
   double seconds() const { return arithmetic + memory; }
 };
-// None if the machine's rates are unknown.
+// The minimum time of the trace's launches; none if the machine's rates are unknown.
 std::optional<PassBound> bound_of_pass(const StepTrace& trace);
 
 // The kernel that takes the most time in a pass: kernel, total_s, share, calls and, if there are matrix products,
@@ -62,8 +62,8 @@ struct ComparedPart {
 
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
-// Launches with the same key are one part. Largest saving first, followed by "residue" (unless `test` selects launches)
-// and "step".
+// Compares two profiles part by part; launches with the same key are one part. The part with the largest saving is
+// first; "residue" (unless `test` selects launches) and "step" are last.
 std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
                                          const LaunchTest& test = {});
 

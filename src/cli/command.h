@@ -131,7 +131,7 @@ void end_ranks(const RankPipes& pipes);
 //   const auto own = own_options("Plan", visit);
 //   own("view", "what to show for a single point", self.view);
 //
-// Each takes one value and is not stored in records; `more` sets further members of the Option.
+// Each option takes one value and is not stored in records; `more` sets further members of the Option.
 template <class Visit>
 auto own_options(std::string_view group, Visit& visit) {
   return [group, &visit](std::string_view flag, std::string_view help, auto& field, Option more = {}) {

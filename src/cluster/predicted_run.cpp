@@ -16,7 +16,7 @@ namespace {
 constexpr double kMemoryLow = 0.9;
 constexpr double kMemoryHigh = 1.25;
 
-// Quantities that follow from the seconds of a step, and the peak of memory.
+// The quantity of a figure: one that follows from the seconds of a step, or the peak of memory.
 enum class Quantity : uint8_t {
   kTokensOfRank,
   kTokens,
@@ -98,7 +98,7 @@ double PredictedRun::value() const { return *number_in(run.value); }
 
 namespace {
 
-// Most sources state the peak of allocated bytes; some state the bytes that the allocator reserved.
+// The predicted peak of allocated bytes or, if the source states these, of the bytes that the allocator reserved.
 double predicted_gibibytes(const PredictedRun& run) {
   constexpr double kGibibyte = 1 << 30;
   const RankBytes bytes = bytes_of(run.described);

@@ -23,7 +23,7 @@ struct ShareLaunch {
 };
 
 // The model of one rank: tensor-parallel ranks divide heads, d_ff and the vocabulary, context-parallel ranks the
-// sequence. It has two layers; the second one stands for all.
+// sequence. The model has two layers; the second stands for all.
 RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);

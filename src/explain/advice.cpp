@@ -1,4 +1,4 @@
-// Plans the variants of a point one after the other.
+// Finds advice by planning variants of a point, one after the other.
 #include "explain/advice.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Trace event JSON as PyTorch's profiler (Kineto) writes it.
+// Writes a trace as trace event JSON, in the form of PyTorch's profiler (Kineto).
 #include <fmt/format.h>
 
 #include <algorithm>

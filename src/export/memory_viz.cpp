@@ -1,4 +1,4 @@
-// A snapshot of PyTorch's memory allocator, with the resident block and the step's arena as its two segments.
+// Writes a snapshot of PyTorch's memory allocator whose two segments are the resident block and the step's arena.
 #include <algorithm>
 #include <vector>
 
@@ -57,7 +57,7 @@ class Snapshot {
             {"frames", std::move(frames)}};
   }
 
-  // The page fails if events have categories but none of them is called "unknown".
+  // The page pytorch.org/memory_viz fails if events have categories but none is called "unknown".
   static void add_segment(Json& events, int64_t address, int64_t bytes) {
     if (bytes == 0) return;
     events.emplace_back(event("segment_alloc", address, bytes, 0, Json::array()))["category"] = "unknown";

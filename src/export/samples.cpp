@@ -237,7 +237,7 @@ std::string test_of(std::string_view pass) {
   return markdown_escaped(pass);
 }
 
-// Empty if the mean is unknown.
+// "12.34 ± 0.56", or only the mean; empty if the mean is unknown.
 std::string with_deviation(double mean, const std::optional<double>& deviation) {
   if (!std::isfinite(mean)) return "";
   return deviation ? fmt::format("{:.2f} ± {:.2f}", mean, *deviation) : fmt::format("{:.2f}", mean);

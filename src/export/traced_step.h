@@ -48,7 +48,7 @@ struct MemoryChange {
   bool is_alloc = true;
 };
 
-// In time order; between two launches all frees come first, because a new buffer may reuse the space of an old one.
+// Allocations and frees in time order. Between two launches, frees come first, because buffers may reuse freed space.
 // Buffers that outlive the step are never freed. Resident and empty buffers are omitted.
 std::vector<MemoryChange> memory_changes(const StepTrace& trace);
 

@@ -79,7 +79,7 @@ Figure residue_share(const Record& record) {
 using enum Unit;
 using enum Better;
 
-// The path of a figure and its reader.
+// Expands to the path of a figure and the function that reads it.
 #define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a template argument cannot be parenthesized
 #define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>

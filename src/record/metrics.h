@@ -23,7 +23,7 @@ struct Metric {
   std::optional<double> (*read)(const Record&) = nullptr;  // returns none if the record lacks the value
 };
 
-// Whether a device model produced the record's times, so that nothing is measured. Also works for a planned point.
+// Whether a device model produced the record's times instead of a measurement. Also works for a planned point.
 bool is_predicted(const Record& record);
 
 // The program that ran the record's steps, such as "pytorch"; empty for laptime. Works even if only the record's name

@@ -53,7 +53,7 @@ struct HostClock {
   LAPTIME_FIELDS((kSeconds, samples, median), (kFraction, difference))
 };
 
-// Mean seconds of one phase within a sample, and its share of the sample; the last entry is named "residue".
+// Mean seconds of one phase within a sample, and its share of the sample. The last entry, "residue", is the rest.
 struct PhaseShare {
   std::string phase;
   double seconds = 0, share = 0;
@@ -247,7 +247,7 @@ struct Prediction {
   std::optional<double> disturbed_share;
   std::string disturbance;             // the main disturbance: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, keyed like Record::time
-  // An interval of 90 %, based on the errors of earlier predictions on this machine; none if there are too few.
+  // The 90 % prediction interval, from the errors of earlier predictions on this machine; none if there are too few.
   std::optional<double> low, high;  // seconds
   std::optional<int64_t> earlier;   // number of earlier predictions
   std::vector<ClassShare> classes;
@@ -321,7 +321,7 @@ struct Record {
 // version, or a time whose unit is not "s" or whose count is not the number of its samples.
 Record record_from_json(const Json& json);
 
-// One line without a line break; control bytes and characters outside ASCII are \u-escaped.
+// The record as one line of JSON, without a line break; control bytes and characters outside ASCII are \u-escaped.
 std::string to_text(const Record& record);
 // Throws Error for malformed JSON and for documents that exceed the limits on size (data/json_documents.h) or keys;
 // otherwise like record_from_json.
@@ -341,7 +341,7 @@ struct SchemaKey {
   Unit unit = Unit::kNone;
 };
 const std::vector<SchemaKey>& schema_keys();
-// Keys of `machine` as this program writes it; other programs may write others.
+// The keys that this program writes in `machine`; other programs may write other keys.
 const std::vector<SchemaKey>& machine_keys();
 
 // Hashes a configuration's canonical text to 16 hexadecimal digits.

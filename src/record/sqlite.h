@@ -39,7 +39,7 @@ class Statement {
   void bind_at(int parameter, double value);
   void bind_at(int parameter, int64_t value);
 
-  // Returns true while there is a row. A row's column values are valid until the next step.
+  // Moves to the next row; returns false if there is none. Column values are valid until the next call.
   bool step();
   // Resets the statement so that it can run again; bound values are kept.
   void reset() { sqlite3_reset(statement_.get()); }

@@ -329,7 +329,7 @@ std::optional<Store::Resumed> Store::newest_resumed() const {
   return Resumed{std::string(row.text(0)), row.integer(1)};
 }
 
-// A hash, because fingerprints of machines with the same processor model share a prefix.
+// Uses a hash, because fingerprints of machines with the same processor model share a prefix.
 std::string run_mark(std::string_view fingerprint) {
   return fmt::format("@{:08x}", static_cast<uint32_t>(fnv1a64(fingerprint)));
 }

@@ -104,7 +104,7 @@ class Store {
   // Throws Error unless a record could be written now. Checks by rewriting a value that the file already contains.
   void check_writable();
 
-  // Returns the record's id. `text` is the record as written by to_text.
+  // Stores a record and returns its id. `text` is the record as written by to_text.
   int64_t append(std::string_view text, const std::optional<StepTrace>& trace = {});
   int64_t append(const Record& record, const std::optional<StepTrace>& trace = {}) {
     return append(to_text(record), trace);
@@ -114,7 +114,7 @@ class Store {
   void write_together(const std::function<void()>& write);
   // The id of the stored record that equals this one, ignoring the suffix that import gives to runs (run_mark).
   std::optional<int64_t> find_same(const Record& record) const;
-  // Returns false if the record already has a trace.
+  // Adds a trace to a stored record. Returns false if the record already has one.
   bool add_trace(int64_t id, const StepTrace& trace);
   // Whether a machine with another fingerprint has a run with this name.
   bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;

@@ -112,7 +112,7 @@ LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
 }
 
 std::vector<double> Store::prediction_errors(std::string_view fingerprint) const {
-  // Only the newest records, because they are the most relevant and reading all would take longer.
+  // Reads only the newest records, because they are the most relevant and reading all would take longer.
   Statement rows(*database_, R"sql(
     SELECT predicted / measured - 1 FROM (
       SELECT json_extract(json, '$.prediction.time.' || pass) AS predicted,

@@ -49,7 +49,7 @@ PointAnswer answer_without_result(const Record& record);
 
 std::string text_of(const PointAnswer& answer, const TextStyle& style);
 std::string markdown_of(const PointAnswer& answer);
-// {"name", "status", "reason", "findings": [...], "tables": {name: [{...}, ...], ...}}
+// The answer as {"name", "status", "reason", "findings": [...], "tables": {name: [{...}, ...], ...}}.
 Json json_of(const PointAnswer& answer);
 // The rows of all tables of all answers under one header: name, table, and the union of all columns.
 std::string csv_of(const std::vector<PointAnswer>& answers);
@@ -57,7 +57,7 @@ std::string csv_of(const std::vector<PointAnswer>& answers);
 // Parses columns from "KEY=TITLE@RANK; ...". A narrow terminal drops the highest rank first. A column without a title
 // is only for programs, a leading '<' marks text, and the key's suffix determines the unit.
 std::vector<TableColumn> columns_from(std::string_view list);
-// "total_s" counts seconds, "peak_bytes" bytes, "time_share" a fraction.
+// The unit that a key's suffix states: seconds for "total_s", bytes for "peak_bytes", a fraction for "time_share".
 Unit unit_of_key(std::string_view key);
 // The part as a fraction of the whole; null if there is no whole.
 Json share_of(double part, double whole);

@@ -222,7 +222,8 @@ constexpr std::array<Definition, 47> kOfSets{{
 
 constexpr std::string_view kAverages = "model,forward_only,warmup_steps,benchmark_steps,avg,std of all";
 
-// "16 predicted times: median error 6.1 %, at most 14.0 %; memory error at most 0.10 %". Empty if no record has both.
+// "16 predicted times: median error 6.1 %, at most 14.0 %; memory error at most 0.10 %". Empty if no record has both a
+// predicted and a measured time.
 std::string prediction_summary(const Records& records) {
   std::vector<double> times;
   std::optional<double> bytes;

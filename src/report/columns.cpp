@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// Columns of files: first the configuration's names, then those of the results.
+// The default columns of files: first the configuration, then the results.
 constexpr std::string_view kConfiguration =
     "name,label,status,predicted,system,device,threads,pass,mode,dtype,model,edition,d_model,d_ff,num_layers,num_heads,"
     "vocab_size,context_length,batch_size,recompute,lower,keep,float32_precision,optimizer,seed";

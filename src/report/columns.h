@@ -120,7 +120,7 @@ struct ColumnWord {
   std::string unit;  // "-" if none
   std::string help;  // one line
 };
-// Headers, metrics, short names, options and the headers of column sets.
+// All column names: headers, metrics, short names, options, and the headers of column sets.
 std::vector<ColumnWord> column_words();
 
 std::optional<Column> table_column(std::string_view header);

@@ -1,5 +1,5 @@
-// Uses medians over rounds, and part times from the quieter rounds only, so that a disturbance in one round neither
-// creates nor hides a difference.
+// Writes the answers of laptime compare. Uses medians over rounds, and part times from the quieter rounds only, so that
+// a disturbance in one round neither creates nor hides a difference.
 #include "report/comparison.h"
 
 #include <fmt/format.h>

@@ -26,7 +26,7 @@ struct RoundFigures {
   double tokens_per_second = 0;  // 0 if unknown
 };
 
-// `record` must have status ok.
+// The results in the record, which must have status ok, and in the trace of a process.
 RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace);
 
 struct ComparedRound {
@@ -51,7 +51,7 @@ PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
                               bool verbose = false);
 
-// `confidence`: level of the intervals, as a fraction. Requires at least one pair.
+// Compares stored records. `confidence`: level of the intervals, as a fraction. Requires at least one pair.
 PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin, double confidence);
 

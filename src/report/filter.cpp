@@ -1,4 +1,4 @@
-// Parses a filter and evaluates it on records.
+// Parses filters, evaluates them on records, and selects records of a store.
 #include "report/filter.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ constexpr int kAnd = -1;
 constexpr int kOr = -2;
 constexpr int kNot = -3;
 
-// Longer operators come first.
+// Longer operators come first, so that "<=" is not read as "<".
 constexpr std::array<std::string_view, 8> kOperators{"==", "!=", "<=", ">=", "=", "<", ">", "~"};
 
 constexpr std::array<std::string_view, 11> kUnits{"", "%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};

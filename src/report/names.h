@@ -27,7 +27,7 @@ bool is_attention(const Record& record);
 
 // The card that ran the record's point, such as "NVIDIA H200"; empty if the CPU ran it.
 std::string device_card_name(const Record& record);
-// The full processor name, or "AMD EPYC 9R14" for "AMD EPYC 9R14 96-Core Processor".
+// The full processor name, "AMD EPYC 9R14 96-Core Processor", and its short form, "AMD EPYC 9R14".
 std::string processor_name(const Record& record);
 std::string brief_processor(std::string name);
 // "2 threads"; empty if the record does not state the number.

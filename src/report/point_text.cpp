@@ -85,7 +85,7 @@ std::string samples_text(const Record& record, const TimeStats& time) {
   return text;
 }
 
-// " (plan 12.00 ms, memory 0.200 s)": the known, non-zero parts of a sum.
+// " (plan 12.00 ms, memory 0.200 s)": the known, non-zero parts of the set-up time.
 std::string parts_of(const SetupTimes& times) {
   std::vector<std::string> parts;
   for (const auto& [name, seconds] :

@@ -42,7 +42,7 @@ bool is_smaller_shortage(const Record& a, const std::optional<Record>& b);
 // each large tensor (with its shape) that is live at the peak, and their sum. Returns complete lines.
 std::string explain_shortage(const Record& record);
 
-// How reliable the times in a table are: collects the worst of its rows.
+// Says how reliable the times in a table are, based on its least reliable rows.
 class TrustLine {
  public:
   void add(const Record& record);

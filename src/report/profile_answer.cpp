@@ -65,7 +65,7 @@ std::string doubt_line(const std::vector<Finding>& findings) {
                      ratio > 1 ? "longer" : "less time");
 }
 
-// Phases with the residue and the total, for programs.
+// The table of the phases, the residue and the total, for programs.
 Table phase_times_table(const std::vector<Finding>& findings) {
   Table table{
       .name = "phases",

@@ -34,7 +34,7 @@ struct TableStyle {
 // set "attention" gives the records of attention by itself one row per size (AttentionTable). Other columns give one
 // row per record, and one per phase if a column set requests it.
 //
-// Below the rows come the parts that they share, and a line that begins with "!" if their times are uncertain.
+// Below the rows come the parts that all rows share, and a line that begins with "!" if the times are uncertain.
 class TableStream {
  public:
   // `expected`: the points to come, as far as they are known (name, label, config), or all rows of the table. `columns`

@@ -167,7 +167,7 @@ class Listener {
         callbacks_(callbacks),
         observed_(observed) {}
 
-  // Returns when the child has exited.
+  // Handles messages, output and signals until the child has exited.
   void listen(const ChildLimits& limits) {
     Pulse pulse(child_);
     asker_ = limits.asker;

@@ -1,4 +1,4 @@
-// Claims as file locks on one byte per point or core, which the kernel releases, so that nothing has to be cleaned up.
+// Claims are file locks on one byte per point or core. The kernel releases them, so nothing has to be cleaned up.
 #include "sweep/claims.h"
 
 #include <fcntl.h>

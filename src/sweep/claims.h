@@ -34,7 +34,8 @@ class PointClaim {
 // The claim of cores, among the programs on the same machine.
 class CoreClaim {
  public:
-  // None if another program has claimed one of these cores. If the file cannot be locked, every claim succeeds.
+  // Claims the cores. None if another program has claimed one of them. If the file cannot be locked, every claim
+  // succeeds.
   static std::optional<CoreClaim> take(std::span<const int64_t> cores,
                                        const std::filesystem::path& file = "/dev/shm/laptime-cores");
 

@@ -54,7 +54,7 @@ struct PlacementTime {
 };
 
 struct SweepOutcome {
-  bool interrupted = false;  // by a stop signal; the remaining points have no record
+  bool interrupted = false;  // ended by a stop signal; the remaining points have no record
   bool failed = false;       // a point failed, timed out or was interrupted, or no point is supported
   size_t lost = 0;           // records that are not in the store
   PlacementTime placement{};

@@ -23,14 +23,14 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGQUIT, SignalAnswer::kStop},    // Ctrl-backslash
     EndingSignal{SIGTERM, SignalAnswer::kStop},    // kill; a batch system before its time limit
     EndingSignal{SIGUSR1, SignalAnswer::kStop},    // a batch system's early warning
-    EndingSignal{SIGUSR2, SignalAnswer::kStop},    // likewise
+    EndingSignal{SIGUSR2, SignalAnswer::kStop},    // a batch system's early warning
     EndingSignal{SIGXCPU, SignalAnswer::kStop},    // ulimit -t
     EndingSignal{SIGPWR, SignalAnswer::kStop},     // a power failure
     EndingSignal{SIGALRM, SignalAnswer::kStop},    // sent by another program, or at the end of kGrace
-    EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // timers and events that only another program can send
-    EndingSignal{SIGPROF, SignalAnswer::kStop},    // likewise, unless a profiler handles it
-    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // likewise
-    EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // likewise
+    EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // a timer that laptime does not set; other programs can send it
+    EndingSignal{SIGPROF, SignalAnswer::kStop},    // a profiler's timer, unless the profiler handles it
+    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // an event that only other programs can send
+    EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // unused by Linux; other programs can send it
     EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // no reader is left
     EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // ulimit -f
     EndingSignal{SIGILL, SignalAnswer::kCrash},   EndingSignal{SIGTRAP, SignalAnswer::kCrash},

@@ -74,13 +74,13 @@ std::string text_of(const Table& table, const TextStyle& style);
 // GitHub-flavoured Markdown. The header states a column's unit.
 std::string markdown_of(const Table& table);
 
-// RFC 4180, with a header of keys. Numbers are exact, and null is an empty cell; title, notes and remarks are omitted.
+// CSV (RFC 4180) with a header of keys. Numbers are exact, and null is an empty cell; omits title, notes and remarks.
 std::string csv_of(const Table& table);
 
 // One line of a CSV file, with its line break.
 std::string csv_line(std::span<const Json> values);
 
-// [{key: value, ...}, ...]
+// The rows as [{key: value, ...}, ...].
 Json json_of(const Table& table);
 
 // The scale in which each column is shown to people, if it has values.
@@ -103,7 +103,7 @@ class GrowingTable {
   std::string add(const TableRow& row);
 
  private:
-  // A visible column.
+  // A visible column, and how it is laid out.
   struct Place {
     size_t column;
     size_t width;

@@ -56,15 +56,15 @@ std::string fixed_text(double value, int decimals);
 // up. All are 0 if the sum is 0 or not finite.
 std::vector<int64_t> whole_percents(const std::vector<double>& parts);
 
-// "±7 %", "±0.4 %". Never "±0 %", except for 0.
+// An uncertainty: "±7 %", "±0.4 %". Never "±0 %", except for 0.
 std::string plus_minus_text(double fraction);
 
-// "1.5x": with as many digits as the interval justifies.
+// The ratio, "1.5x", with as many digits as the interval justifies.
 std::string ratio_text(double ratio, double low, double high);
-// "1.5x (1.2-1.7)".
+// The ratio with its interval: "1.5x (1.2-1.7)".
 std::string ratio_with_interval(double ratio, double low, double high);
 
-// "31,500".
+// The digits with commas: "31,500". Four digits have no comma.
 std::string grouped_digits(std::string digits);
 
 }  // namespace laptime

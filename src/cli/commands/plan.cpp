@@ -136,7 +136,7 @@ Json page_data(const PredictedRuns& predicted, const std::string& name) {
           {"program", fmt::format("{} {}", binary.version, binary.commit)}};
 }
 
-// Predicts each published figure; the files state its model, machine and options.
+// Predicts every published figure; the files of figures state the models, machines and options.
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   std::vector<UsedFile> used;
   std::vector<PublishedRun> runs;
