@@ -36,8 +36,8 @@ struct LaunchSum {
 
 // The columns that launch filters can use: phase, scope, layer, ...
 std::vector<std::string_view> launch_columns();
-// The value of a launch in one of these columns, whose name may be written as in a table header ("Class"). Throws Error
-// for any other name.
+// The value of a launch in one of launch_columns(), whose name may be written as in a table header ("Class"). Throws
+// Error for any other name.
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;

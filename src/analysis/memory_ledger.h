@@ -69,7 +69,7 @@ class MemoryLedger {
   // peak().total() plus these.
   int64_t rounding() const { return rounding_; }
   int64_t planned() const { return peak().total() + rounding_; }
-  int64_t resident() const { return resident_; }  // requested by buffers that live for the whole run
+  int64_t resident() const { return resident_; }  // bytes requested by buffers that live for the whole run
 
   // The phases, in the order in which they begin.
   const std::vector<PhasePeak>& phases() const { return phases_; }

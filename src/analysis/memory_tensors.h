@@ -47,7 +47,7 @@ std::string layers_text(const std::vector<int64_t>& layers);
 
 // The largest allocations of a step. Equal layers share a group.
 struct LargeTensors {
-  std::string name;             // "layers.*.attn.weights"; empty if they have none
+  std::string name;             // "layers.*.attn.weights"; empty if the tensors have none
   std::string scope;            // scope of the op that writes them
   TraceBuffer first;            // the first of these tensors; the trace owns its strings
   std::vector<size_t> buffers;  // indices of their buffers in the trace

@@ -21,7 +21,7 @@ struct Speedup {
   Interval interval;
 };
 
-// A key that is equal for records of one machine that differ only in these options and in `timeout`.
+// A key that is equal for records of one machine that differ only in `options` and in `timeout`.
 std::string point_without(const Record& record, const std::vector<std::string_view>& options);
 
 // The ratio of the times of two records; none unless both have one.

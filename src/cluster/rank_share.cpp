@@ -1,4 +1,4 @@
-// Plans two layers of a rank's share, and counts the launches of one.
+// Plans a rank's share with two layers, and counts the launches of one layer.
 #include "cluster/rank_share.h"
 
 #include <algorithm>

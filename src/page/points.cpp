@@ -21,7 +21,7 @@ constexpr std::string_view kPass = "pass";
 constexpr std::string_view kMachine = "machine";
 constexpr std::string_view kPoint = "point";
 
-// Name tags and configuration keys that determine which work a point does; every other option determines how.
+// Name tags and configuration keys that determine a point's work; every other option determines how it is done.
 constexpr std::array<std::string_view, 12> kWorkTags{"pass", "model",  "edition", "ctx",   "batch", "d_model",
                                                      "d_ff", "layers", "heads",   "vocab", "crop",  "heads_kv"};
 constexpr std::array kWorkKeys{"model",     "edition",    "d_model",        "d_ff",       "num_layers",
@@ -152,7 +152,7 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
       std::ranges::stable_sort(axis.values, {}, parse_double);
     }
   }
-  // Options that determine the work come first, the pass last among them; options that determine how follow.
+  // Options that determine the work come first, the pass last among them; options that determine how it is done follow.
   std::ranges::stable_sort(axes, {}, [](const PageAxis& axis) {
     return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2;
   });

@@ -81,7 +81,7 @@ struct Column {
   std::string title;               // the name that users write, and the header in files
   std::string shown{};             // the header for people; empty: the title
   Unit unit = Unit::kNone;         // the unit shown to people; files contain the plain number
-  bool text = false;               // text, which is left-aligned
+  bool text = false;               // whether the cells are text, which is left-aligned
   bool of_phase = false;           // has a value for each phase, too
   bool setting = false;            // an option, which distinguishes rows
   Extent extent = Extent::kWhole;  // extent of a record that `read` needs

@@ -41,7 +41,7 @@ class Pulse {
  public:
   explicit Pulse(pid_t child) : child_(child), cpu_time_(cpu_time()) {}
 
-  // Call about once a second with the time since the last call. Returns how long the child has not used CPU time.
+  // Call about once a second with the time since the last call. Returns for how long the child has used no CPU time.
   Seconds silence(Seconds since_last_call);
 
  private:

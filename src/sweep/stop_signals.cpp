@@ -21,7 +21,7 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGHUP, SignalAnswer::kStop},     // a closed terminal
     EndingSignal{SIGINT, SignalAnswer::kStop},     // Ctrl-C
     EndingSignal{SIGQUIT, SignalAnswer::kStop},    // Ctrl-backslash
-    EndingSignal{SIGTERM, SignalAnswer::kStop},    // kill; a batch system before its time limit
+    EndingSignal{SIGTERM, SignalAnswer::kStop},    // the command kill, or a batch system before its time limit
     EndingSignal{SIGUSR1, SignalAnswer::kStop},    // a batch system's early warning
     EndingSignal{SIGUSR2, SignalAnswer::kStop},    // a batch system's early warning
     EndingSignal{SIGXCPU, SignalAnswer::kStop},    // ulimit -t
