@@ -224,7 +224,7 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
 // With `plans`, each point is planned here for the announcement; the point's own process plans it again.
 std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options,
                                        bool plans) {
-  // An unreadable store is reported when the sweep writes to it.
+  // An unreadable store counts as empty here; it is reported when the sweep writes to it.
   const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
     try {
       return read(device);

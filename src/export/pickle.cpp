@@ -51,7 +51,7 @@ class Pickler {
     write_number('\x08', bits, 8);
   }
 
-  // Escapes control bytes.
+  // Writes text with its control bytes escaped.
   void write_text(const std::string& raw) {
     write_once(raw, [&] {
       const std::string text = printable(raw);
@@ -60,7 +60,7 @@ class Pickler {
     });
   }
 
-  // A list of two integers becomes a tuple.
+  // Writes a list; a list of two integers becomes a tuple.
   void write_list(const Json& list) {
     if (list.size() == 2 && list.front().is_number() && list.back().is_number()) {
       for (const Json& element : list) write(element);

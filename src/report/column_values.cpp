@@ -143,7 +143,7 @@ std::optional<SchemaKey> find_key(std::string_view path) {
   return std::nullopt;
 }
 
-// Such a list does not fit in a row. For an empty list, the schema determines the element type.
+// Whether a value is a list of objects, which does not fit in a row. The schema decides for an empty list.
 bool is_list_of_objects(const std::string& path, const Json& value) {
   if (!value.is_array()) return false;
   return value.empty() ? schema_type(path) == "list of object" : value[0].is_object();

@@ -24,15 +24,15 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGTERM, SignalAnswer::kStop},    // the command kill, or a batch system before its time limit
     EndingSignal{SIGUSR1, SignalAnswer::kStop},    // a batch system's early warning
     EndingSignal{SIGUSR2, SignalAnswer::kStop},    // a batch system's early warning
-    EndingSignal{SIGXCPU, SignalAnswer::kStop},    // ulimit -t
+    EndingSignal{SIGXCPU, SignalAnswer::kStop},    // the limit on CPU time (ulimit -t)
     EndingSignal{SIGPWR, SignalAnswer::kStop},     // a power failure
     EndingSignal{SIGALRM, SignalAnswer::kStop},    // sent by another program, or at the end of kGrace
     EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // a timer that laptime does not set; other programs can send it
     EndingSignal{SIGPROF, SignalAnswer::kStop},    // a profiler's timer, unless the profiler handles it
     EndingSignal{SIGPOLL, SignalAnswer::kStop},    // an event that only other programs can send
     EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // unused by Linux; other programs can send it
-    EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // no reader is left
-    EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // ulimit -f
+    EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // a pipe without a reader
+    EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // a file at its size limit (ulimit -f)
     EndingSignal{SIGILL, SignalAnswer::kCrash},   EndingSignal{SIGTRAP, SignalAnswer::kCrash},
     EndingSignal{SIGABRT, SignalAnswer::kCrash},  EndingSignal{SIGBUS, SignalAnswer::kCrash},
     EndingSignal{SIGFPE, SignalAnswer::kCrash},   EndingSignal{SIGSEGV, SignalAnswer::kCrash},
