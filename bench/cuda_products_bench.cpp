@@ -1,5 +1,6 @@
-// The matrix products of training steps by cuBLASLt on a card: the kernel that a trial chooses, as a fraction of the
-// best of all algorithms that the library proposes, including those that add in no fixed order.
+// Benchmark of the matrix products of training steps by cuBLASLt on a GPU: the speed of the kernel that a trial
+// chooses, relative to the fastest algorithm that the library proposes, including algorithms that add in no fixed
+// order.
 //   bench_cuda_products [--models small,...,2.7B] [--dtypes bfloat16,tf32,float32] [--tokens 2048] [--rounds 15]
 #include <fmt/format.h>
 
@@ -34,7 +35,7 @@ cuda::Product product_of(const Attributes&, std::span<const TensorView> in, std:
   return {.a = in[0], .b = in[1], .c = out[0], .compute = promote(in[0].type.dtype, in[1].type.dtype)};
 }
 
-// The library's proposals with any order of additions, each as a kernel.
+// All algorithms that the library proposes, whatever their order of additions, each as a kernel.
 template <bool kTf32>
 std::vector<Kernel> proposals() {
   std::vector<Kernel> kernels;
@@ -126,7 +127,7 @@ class Comparison {
 
   const std::string& card() const { return card_; }
 
-  // Prints a line and returns the fraction of the best.
+  // Prints a line for the product, and returns the speed of the chosen kernel as a fraction of the best.
   double compare(const GemmShape& shape) {
     const Signature signature = signature_of(shape, factors_);
     const std::vector<const Kernel*> candidates = ready(candidates_, signature, *backend_);

@@ -23,7 +23,7 @@ struct Operands {
 
 namespace {
 
-// More than the size of a last-level cache: when operands used in turn add up to this, they are no longer cached.
+// More than any last-level cache holds: operands that are used in turn and add up to this size are not cached.
 constexpr int64_t kColdBytes = int64_t{512} << 20;
 
 // Fills a tensor with values that every op accepts: random numbers in [0.1, 1], or 1 if the type is an integer.
@@ -69,7 +69,7 @@ std::vector<Operands> make_operands(Backend& backend, const Signature& signature
   return operands;
 }
 
-// The type whose peak applies: bfloat16 if any operand has it.
+// The type whose peak applies: bfloat16 if any input has this type, otherwise float32.
 DType factor_type(const Signature& signature) {
   const bool narrow = std::any_of(signature.in.begin(), signature.in.end(),
                                   [](const TensorType& type) { return type.dtype == DType::kBFloat16; });
@@ -130,7 +130,7 @@ double Machine::flops_rate_now(DType dtype) {
 const std::vector<Operands>& Machine::operands(const Signature& signature,
                                                const std::function<std::vector<Operands>()>& make) {
   if (operands_signature_ != signature.text()) {
-    operands_.clear();  // frees them before others are allocated
+    operands_.clear();  // frees the old operands before new ones are allocated
     operands_ = make();
     operands_signature_ = signature.text();
   }

@@ -1,4 +1,4 @@
-// Benchmarks of the output layer and the loss on 4 x 256 tokens, d_model 768, and on a group of 512 of their rows:
+// Benchmarks of the output layer and the loss on 4 x 256 tokens, d_model 768, and on a group of 512 of these tokens:
 // linear, cross_entropy forward and backward, and the two matmuls of backward.
 #include "graph/structural_ops.h"
 #include "kernel_runs.h"

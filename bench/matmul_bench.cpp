@@ -89,7 +89,7 @@ class Table {
   Machine& machine_;
   int rounds_;
   double peak_;
-  // For each kernel, summed over the step: FLOPs over fraction of the peak, best seconds, and FLOPs.
+  // Sums over the step, keyed by kernel: FLOPs divided by the fraction of the peak, best seconds, and FLOPs.
   std::map<std::string, double> scaled_flops_, best_seconds_, flops_;
 };
 

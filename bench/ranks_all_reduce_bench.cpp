@@ -1,4 +1,4 @@
-// The all-reduce of a step of several ranks, in turn with MPI_Allreduce on the same bytes, which is what MPI's own
+// Benchmark of the all-reduce in a step of several ranks, in turn with MPI_Allreduce on the same bytes, which MPI's own
 // benchmarks time.
 //   mpirun -n 2 bench_ranks_all_reduce [--rounds 30]
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ MpiBenchmark& mpi_benchmark() {
   return found;
 }
 
-// Signs of life are sent by a thread of MpiGroup while this one is in MPI_Allreduce.
+// Initializes MPI for several threads: one of MpiGroup sends signs of life while the main thread is in MPI_Allreduce.
 int init_for_several_threads(int* argc, char*** argv, int, int* provided) {
   return mpi_benchmark().init_thread(argc, argv, kMpiThreadMultiple, provided);
 }
@@ -55,7 +55,7 @@ const Kernel& all_reduce_kernel(std::span<const Kernel> kernels) {
   return *std::ranges::find_if(kernels, [](const Kernel& kernel) { return kernel.op == &kAllReduce; });
 }
 
-// One size, in both ways.
+// Compares laptime's all-reduce with MPI_Allreduce at one size.
 class Comparison {
  public:
   Comparison(MpiGroup& group, const MpiLibrary& mpi, int64_t bytes)
@@ -70,10 +70,10 @@ class Comparison {
             all_reduce_kernel(kernels_).workspace_bytes({&kAllReduce, attributes_, {type_}, {type_}}))),
         views_{TensorView{reinterpret_cast<std::byte*>(values_.data()), type_}} {}
 
-  // Runs both in turn and prints the medians on rank 0.
+  // Runs the two in turn, and prints the medians on rank 0.
   void run(int rounds) {
     std::vector<double> own, theirs, ratios;
-    for (int round = -2; round < rounds; ++round) {  // the first two touch the memory
+    for (int round = -2; round < rounds; ++round) {  // the first two rounds only touch the memory
       const double ours = seconds([&] {
         all_reduce_kernel(kernels_).launch({kAllReduce, attributes_, views_, views_, workspace_.data(), queue_});
       });

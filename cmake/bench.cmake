@@ -15,7 +15,7 @@ foreach(source IN LISTS bench_sources)
   cmake_path(GET source STEM stem)
   string(REGEX REPLACE "_bench$" "" name ${stem})
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
-  # Benchmarks of a card and of ranks measure times themselves and do not need Google Benchmark.
+  # Benchmarks of a GPU and of ranks measure times themselves and do not need Google Benchmark.
   if(name MATCHES "^(cuda|ranks)_")
     target_link_libraries(bench_${name} PRIVATE laptime_kernels laptime_exec laptime_config laptime_comm)
   else()

@@ -21,7 +21,7 @@ install(CODE "
   execute_process(COMMAND ${CMAKE_BINARY_DIR}/laptime man OUTPUT_FILE ${texts}/man COMMAND_ERROR_IS_FATAL ANY)
 " ALL_COMPONENTS)
 
-# The component `program` is in every installation, `plain` in all except Debian's package, and `debian` only in that.
+# The component `program` is in every installation, `plain` in all except Debian's package, `debian` only in that package.
 install(TARGETS laptime RUNTIME DESTINATION ${bin} COMPONENT program)
 install(FILES completion/laptime.bash DESTINATION ${share}/bash-completion/completions RENAME laptime COMPONENT program)
 install(FILES completion/laptime.fish DESTINATION ${share}/fish/vendor_completions.d RENAME laptime.fish COMPONENT program)

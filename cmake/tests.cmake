@@ -83,8 +83,8 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
-# The kernels with vectors of 4 lanes and, if this machine lacks AVX-512, of 16 lanes, in namespaces lanes4 and lanes16,
-# compiled for AVX2.
+# Compiles the kernels for AVX2 with vectors of 4 lanes and, if this machine lacks AVX-512, of 16 lanes, in the namespaces
+# lanes4 and lanes16.
 if(TARGET test_widths)
   set(width_sources "")
   foreach(layer kernels backend/cpu)
@@ -152,8 +152,9 @@ foreach(row IN LISTS LAPTIME_LONG_TESTS)
   endif()
 endforeach()
 
-# Stand-ins for libcuda, libcublasLt, libcudnn, libnccl, libcupti and libnvidia-ml, and a tool that receives NVTX ranges. Their card
-# is this machine: kernels run on it as in the tests of ops. Programs use them if LD_LIBRARY_PATH or their run path has the folder.
+# Stand-ins for libcuda, libcublasLt, libcudnn, libnccl, libcupti and libnvidia-ml, and a tool that receives NVTX ranges.
+# The GPU that they simulate runs kernels on this machine, as the tests of ops do. Programs use the stand-ins if
+# LD_LIBRARY_PATH or the run path has the folder.
 file(GLOB fake_cuda_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
 add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp tests/fake_cuda/fake_streams.cpp ${fake_cuda_sources}
   src/base/error.cpp src/base/units.cpp)

@@ -108,7 +108,7 @@ def columns_of(text, device="cpu"):
 
 
 def of_model(columns, of_library):
-    """The columns whose system supports a model of the library transformers, or else of the documents."""
+    """The columns that can run a model of the library transformers if `of_library`, otherwise one of the documents."""
     systems = ("laptime", "transformers") if of_library else ("laptime", "pytorch", "jax")
     return [c for c in columns if c.system in systems]
 
@@ -185,7 +185,7 @@ def above_start(record):
 class Memory:
     """The two memory peaks that the rows for a device compare."""
 
-    peak: str  # description of `peak` for a legend
+    peak: str  # what `peak_of` returns, for a legend
     second: str
     peak_of: Callable  # record -> bytes
     second_of: Callable

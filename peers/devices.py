@@ -136,7 +136,7 @@ class HostClock:
 
 
 class CardClock:
-    """Measures by events in the card's stream, and the whole also by the host's clock until the card has finished."""
+    """Measures by events in the GPU's stream; also times the whole by the host's clock, until the GPU has finished."""
 
     def __init__(self, torch, events):
         self.torch, self.events, self.marks = torch, events, 0

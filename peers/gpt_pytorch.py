@@ -163,7 +163,7 @@ class WrittenOutAdamW:
 
 
 def make_optimizer(p, rule, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-    """`torch` is the framework's single-pass kernel; every parameter decays in all three."""
+    """The optimizer of a rule. `torch` is the framework's single-pass kernel. Every rule decays all parameters."""
     if rule == "torch":
         return torch.optim.AdamW(p.values(), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
     return WrittenOutAdamW(p, rule, lr, betas, eps, weight_decay)

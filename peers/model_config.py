@@ -39,7 +39,7 @@ def is_named(model):
 
 
 def is_modern(edition):
-    """Whether the edition has RoPE and SwiGLU and no position table. The others have two feed-forward matrices with GELU."""
+    """Whether the edition has RoPE and SwiGLU and no position table. Other editions have GELU and two feed-forward matrices."""
     return edition in ("2025", "2026", "llama", "qwen2", "qwen3")
 
 

@@ -126,7 +126,7 @@ class Attention:
         self.device.forget_peaks()
 
     def input_bytes(self):
-        """q, k, v and the gradient of the output."""
+        """Bytes of q, k, v and the gradient of the output."""
         return sum(x.numel() * x.element_size() for x in (self.q, self.k, self.v, self.grad))
 
     def _release(self):

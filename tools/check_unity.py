@@ -65,8 +65,8 @@ def internal_names(lines: list[str]) -> dict[str, int]:
     """Returns the names that a source defines with internal linkage, with their line numbers."""
     text = without_texts(lines)
     names = {}
-    scopes = []  # names of the namespaces around; None inside anything else
-    begin = 0  # of a declaration at the scope of a namespace
+    scopes = []  # names of the enclosing namespaces; None for any other scope
+    begin = 0  # where the current declaration at namespace scope begins
     for mark in re.finditer(r"[;{}]", text):
         if mark[0] == "}":
             scopes = scopes[:-1]

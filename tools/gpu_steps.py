@@ -29,11 +29,11 @@ class Step:
     words: list[str]  # arguments for laptime or for `binary`, or a whole command
     minutes: float
     on_fake: bool = True
-    binary: str = ""  # in the folder of laptime, if it is another program; "-": `words` is a whole command
+    binary: str = ""  # another program in laptime's folder; empty: laptime; "-": `words` is a whole command
     environment: dict[str, str] = field(default_factory=dict)
     expects: str = ""  # pattern that the output must match; its groups are printed
     skipped: str = ""  # why the step cannot run here
-    is_timed: bool = True  # must have the card for itself
+    is_timed: bool = True  # must have the GPU to itself
 
     @property
     def file(self) -> str:
@@ -95,7 +95,7 @@ def peers_python() -> str:
 
 
 def wishes(folder: Path, program: Path, fake: bool, rounds: int = 3) -> list[Step]:
-    """The measurements on which verdicts are based (gpu_verdicts.py); `rounds`: of the comparison with PyTorch."""
+    """The measurements on which verdicts are based (gpu_verdicts.py). The comparison with PyTorch takes `rounds` rounds."""
     store = ["--store", str(folder / "records.sqlite")]
     every = []
 

@@ -11,7 +11,7 @@ EAGER = ("pytorch-reference", "pytorch-tuned")
 COMPILED = ("pytorch-tuned-compile",)
 OURS = "laptime-compile"
 SPEED_UPS = {"small": (3.0, 1.5), "2.7B": (1.5, 1.15)}  # minimum speed-up over eager and over compiled PyTorch
-LARGE = 1 << 30  # bytes from which a point's memory is compared: pools round up to several megabytes
+LARGE = 1 << 30  # memory of smaller points is not compared, because pools round up to several megabytes
 PEAK_WITHIN = 0.02
 
 
@@ -62,7 +62,7 @@ def kernel_rows(text: str) -> list[dict]:
 
 
 def of_bandwidth(wish: str, text: str, ops: tuple[str, ...]) -> Verdict:
-    """Returns the share of the measured bandwidth that the launches of these ops reach together."""
+    """Returns the verdict on the share of the measured bandwidth that the launches of these ops reach together."""
     rows = [row for row in kernel_rows(text) if row["kernel"].split(":")[0] in ops]
     seconds = sum(float(row["total_s"]) for row in rows)
     least = sum(float(row["total_s"]) * float(row["of_roofline"]) for row in rows)

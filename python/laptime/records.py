@@ -55,8 +55,8 @@ def _bytes(count: float) -> str:
 
 
 def _uncertainty(record: dict[str, Any]) -> float:
-    """Half the 95 % interval of the median as a fraction of it; with few samples, that of the mean by Student's t; 1 for a
-    single sample; 0 for a prediction."""
+    """Half-width of the median's 95 % interval as a fraction of the median; for few samples, that of the mean by Student's
+    t; 1 for a single sample; 0 for a prediction."""
     seconds, low, high = (record.get(key) for key in ("median_s", "ci_low_s", "ci_high_s"))
     if seconds and low is not None and high is not None:
         return max(high - seconds, seconds - low) / seconds

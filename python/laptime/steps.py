@@ -35,7 +35,7 @@ class _Clock:
         self.inside: str | None = None
 
 
-_clock: _Clock | None = None  # for the step that is being measured
+_clock: _Clock | None = None  # the clock of the step that is being measured
 
 
 class phase:  # noqa: N801: used like a function, `with laptime.phase("forward"):`

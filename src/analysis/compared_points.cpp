@@ -35,8 +35,8 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   }
 }
 
-// The reason why the records' verdicts rule out a decision; empty if they do not. With kFewestProcesses or more, the
-// interval covers the spread that makes a record unstable, but not a drift within each record.
+// The reason why the records' verdicts rule out a decision; empty if they do not. From kFewestProcesses processes on,
+// unstable records are accepted, because the interval covers their spread; records that drift are not.
 std::string doubt(const std::vector<Record>& processes) {
   const auto count = [&](Stability stability) {
     return std::ranges::count_if(processes,
@@ -57,7 +57,7 @@ void set_unjudged(StoredPair& pair, std::string_view word, const std::string& re
   pair.reason = reason;
 }
 
-// "B: failed: the step ended ...".
+// Sets the reason if a side has failed: "B: failed: the step ended ...".
 void note_failure(StoredPair& pair, std::string_view side, const std::optional<Record>& failed) {
   if (!failed) return;
   if (failed->status == Status::kOk)

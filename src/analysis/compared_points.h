@@ -12,20 +12,20 @@
 
 namespace laptime {
 
-// A point that several processes may have measured.
+// A point and its records, one for each process that measured it.
 struct MeasuredPoint {
   std::string name;
-  std::vector<Record> processes{};  // processes with times
-  std::optional<Record> failed{};   // the first process without times
+  std::vector<Record> processes{};  // records of the processes that have times
+  std::optional<Record> failed{};   // record of the first process without times
 };
 
 // A set of records, grouped by point.
 struct MeasuredPoints {
-  std::string origin;  // for messages: the file
+  std::string origin;  // name of the file, for messages
   std::vector<MeasuredPoint> points{};
 };
 
-// A point that is in both sets.
+// A point of one or both sets.
 struct StoredPair {
   std::string name;
   std::optional<double> a{}, b{};  // medians of all samples, in seconds
@@ -36,7 +36,7 @@ struct StoredPair {
   // empty if the interval decides.
   std::string unjudged{}, reason{};
 
-  // "faster", "slower", "same", "undecided" or `unjudged`.
+  // B compared with A: "faster", "slower", "same" (within `margin`), "undecided" or `unjudged`.
   std::string_view verdict(double margin) const;
 };
 inline constexpr std::string_view kMissing = "missing";

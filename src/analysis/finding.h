@@ -29,13 +29,13 @@ struct Finding {
   std::string text(std::string_view key) const { return values.text(key); }
 };
 
-// The value, or null without one.
+// The value, or null if there is none.
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Adds "ratio_low" and "ratio_high" for the key "ratio"; adds nothing without an interval.
+// Adds the ends of the interval, such as "ratio_low" and "ratio_high" for the key "ratio"; nothing without an interval.
 void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval);
 
 // {"kind": ..., "subject": ..., values..., "trust": ...}

@@ -21,10 +21,10 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // only from launches with more bytes than the caches can hold; 0 if unknown
+  double uncached_bytes = 0;        // bytes of launches that exceed the caches; 0 if the cache size is unknown
   double compute_floor = 0;         // seconds: FLOPs divided by the measured peak; 0 if unknown
   double memory_floor = 0;          // seconds: bytes divided by the measured bandwidth; 0 if unknown
-  double floor = 0;                 // seconds: the larger floor of each launch, summed
+  double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
   std::vector<double> instances{};  // seconds of every launch of every traced step, in order
   std::vector<double> by_step{};    // seconds in each traced step
 
@@ -36,8 +36,8 @@ struct LaunchSum {
 
 // The columns that launch filters can use: phase, scope, layer, ...
 std::vector<std::string_view> launch_columns();
-// The value of one of these columns, whose name may be written as in a table header ("Class"). Throws Error for another
-// name.
+// The value of a launch in one of launch_columns(), whose name may be written as in a table header ("Class"). Throws
+// Error for any other name.
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;
@@ -47,7 +47,7 @@ std::string part_key(const TraceLaunch& launch);
 std::string class_key(const TraceLaunch& launch);
 using LaunchTest = std::function<bool(const TraceLaunch&)>;
 
-// The classes of work that the questions ask about.
+// Classes of work that findings treat specially.
 inline constexpr std::string_view kProductClass = "matmul";
 inline constexpr std::string_view kSoftmaxClass = "softmax";
 inline constexpr std::string_view kCastClass = "cast";
@@ -78,7 +78,7 @@ std::string pass_of(const StepTrace& trace);
 
 // Totals per step, as means over the traced steps.
 struct StepTotals {
-  double step = 0;      // seconds
+  double step = 0;      // seconds of a step
   double launches = 0;  // seconds in launches
   double residue() const { return step - launches; }
 };

@@ -1,4 +1,4 @@
-// Turns ledgers of buffers into findings.
+// Derives findings about memory from the buffers of a trace.
 #include "analysis/memory_findings.h"
 
 #include <fmt/format.h>
@@ -121,7 +121,7 @@ void add_residual(const StepTrace& trace, std::vector<Finding>& findings) {
 bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_value(); }
 
 std::optional<UsableMemory> usable_memory(const Record& record) {
-  // A negative value and the maximum stand for a machine with unknown memory size.
+  // A negative value, or one near the maximum, means that the machine's memory size is unknown.
   const int64_t bytes = record.bytes_available.value_or(-1);
   if (bytes < 0 || static_cast<double>(bytes) >= kUsableFraction * 0x1p63) return std::nullopt;
   UsableMemory usable{.bytes = bytes};

@@ -15,18 +15,18 @@
 
 namespace laptime {
 
-// Whether the step ran here, so that its planned bytes were actually held. Otherwise they are predicted.
+// Whether the step ran, so that the planned bytes were actually held. Otherwise they are predicted.
 bool was_held(const Record& record);
 
 // The memory available to the step, and what limits it.
 struct UsableMemory {
   int64_t bytes = 0;
-  bool is_limit = false;           // --memory-limit
-  std::optional<int64_t> whole{};  // the memory of which `bytes` is the fraction kUsableFraction; predictions only
+  bool is_limit = false;           // whether --memory-limit limits it
+  std::optional<int64_t> whole{};  // the whole memory, of which `bytes` is kUsableFraction; only for predictions
 };
-// None if the record lacks it.
+// The memory that was available to the record's step; none if the record does not state it.
 std::optional<UsableMemory> usable_memory(const Record& record);
-// Subject of the memory_share for bytes that no tensor requested.
+// Subject of the memory_share finding for bytes that no tensor requested.
 inline constexpr std::string_view kAlignmentAndGaps = "alignment_and_gaps";
 // Adds available_bytes, is_limit and whole_bytes if they are known.
 void add_usable(const std::optional<UsableMemory>& usable, Json& values);
@@ -36,7 +36,7 @@ void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 //                      whole_bytes
 //   memory_share       of each category and of gaps, largest first: bytes, share
 //   phase_peak         of each phase: bytes, op, scope, gradients_bytes, optimizer_state_bytes, saved_bytes,
-//                      after_bytes, first_step_bytes (of a framework that allocates optimizer state when it needs it)
+//                      after_bytes, first_step_bytes (in a framework that allocates optimizer state in the first step)
 //   saved_for_backward bytes, layer_bytes, layers, copies_bytes, layer_copies_bytes, has_unsaved_copies
 //   optimizer_memory   state_bytes, temporaries_bytes, runs_in_backward
 //   residual_tensor    bytes, dtype, shape

@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// The purpose of a buffer. Listed in the order in which charts stack them: those that live for the whole run come
+// The purpose of a buffer, in the order in which charts stack categories: buffers that live for the whole run come
 // first.
 enum class MemoryCategory : uint8_t {
   kParameters,
@@ -42,15 +42,15 @@ struct CategoryBytes {
 // The launches of a phase, and the launch at which memory peaks.
 struct PhasePeak {
   std::string phase;
-  size_t first = 0;  // launch
+  size_t first = 0;  // index of the first launch
   size_t last = 0;
-  size_t peak = 0;  // the first launch that reaches the peak
+  size_t peak = 0;  // index of the first launch that reaches the peak
 };
 
 // A section of the step: one phase, or several whose launches alternate ("backward and optimizer").
 struct Section {
   std::string title;
-  size_t first = 0;  // launch
+  size_t first = 0;  // index of the first launch
   size_t last = 0;
 };
 
@@ -61,7 +61,7 @@ class MemoryLedger {
   size_t launches() const { return held_.size(); }
   // Bytes held while a launch runs.
   const CategoryBytes& held(size_t launch) const { return held_[launch]; }
-  // For each column of a chart, the launch of that stretch of the step with the most memory.
+  // Divides the step into this number of stretches; returns the launch with the most memory in each.
   std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }
@@ -69,12 +69,12 @@ class MemoryLedger {
   // peak().total() plus these.
   int64_t rounding() const { return rounding_; }
   int64_t planned() const { return peak().total() + rounding_; }
-  int64_t resident() const { return resident_; }  // requested by buffers that live for the whole run
+  int64_t resident() const { return resident_; }  // bytes requested by buffers that live for the whole run
 
-  // In the order in which the phases begin.
+  // The phases, in the order in which they begin.
   const std::vector<PhasePeak>& phases() const { return phases_; }
   std::vector<Section> sections() const;
-  // True if launches of the optimizer precede the last one of backward.
+  // True if launches of the optimizer precede the last launch of backward.
   bool optimizer_runs_in_backward() const;
 
  private:

@@ -19,7 +19,7 @@ void largest_first(std::vector<Group>& groups) {
   std::ranges::stable_sort(groups, std::greater{}, &Group::bytes);
 }
 
-// Adds a tensor to the group that equals it except for its sums, or starts a new group.
+// Adds a tensor to the group with the same scope, op, type and shape, or starts a new group.
 void add_tensor(const SavedTensors& tensor, int64_t bytes, std::vector<SavedTensors>& groups) {
   const auto key = [](const SavedTensors& one) {
     return std::tie(one.scope, one.op, one.dtype, one.shape, one.are_copies);

@@ -10,29 +10,29 @@
 
 namespace laptime {
 
-// Equal saved tensors of one block, or all that one op of a module saves.
+// Equal tensors that one block saves, or all tensors that one op saves in a module.
 struct SavedTensors {
   std::string scope;    // within the block: "attn.scores"; empty: the block itself
   std::string op;       // op that writes them
-  std::string dtype{};  // empty, like `shape`, where tensors of several types are summed
+  std::string dtype{};  // empty, as is `shape`, if tensors of several types are summed
   std::string shape{};
   bool are_copies = false;  // autocast copies of parameters
-  int64_t count = 0;        // per block
+  int64_t count = 0;        // number of tensors per block
   int64_t bytes = 0;        // total per block
   friend bool operator==(const SavedTensors&, const SavedTensors&) = default;
 };
 
 // Layers that save the same tensors.
 struct SavedBlock {
-  std::vector<int64_t> layers;        // ascending
-  int64_t bytes = 0;                  // per layer
-  int64_t copies = 0;                 // included: autocast copies of parameters
+  std::vector<int64_t> layers;        // indices of the layers, ascending
+  int64_t bytes = 0;                  // saved bytes per layer
+  int64_t copies = 0;                 // part of `bytes`: autocast copies of parameters
   std::vector<SavedTensors> tensors;  // tensors of one layer, most bytes first
 };
 
 struct SavedBytes {
   int64_t total = 0;
-  int64_t copies = 0;               // included: autocast copies of parameters
+  int64_t copies = 0;               // part of `total`: autocast copies of parameters
   int64_t shared = 0;               // inputs and constants that backward reads
   std::vector<SavedBlock> blocks;   // in the order of their first layers
   SavedBlock rest;                  // tensors written outside the layers
@@ -47,10 +47,10 @@ std::string layers_text(const std::vector<int64_t>& layers);
 
 // The largest allocations of a step. Equal layers share a group.
 struct LargeTensors {
-  std::string name;             // "layers.*.attn.weights"; empty: none
+  std::string name;             // "layers.*.attn.weights"; empty if the tensors have none
   std::string scope;            // scope of the op that writes them
-  TraceBuffer first;            // the first of them; the trace owns its strings
-  std::vector<size_t> buffers;  // buffers in the trace
+  TraceBuffer first;            // the first of these tensors; the trace owns its strings
+  std::vector<size_t> buffers;  // indices of their buffers in the trace
   int64_t alive_at_peak = 0;    // number of tensors live at the peak
 };
 

@@ -61,7 +61,7 @@ std::optional<StepTime> time_of_step(const Record& record) {
   return step.seconds > 0 ? std::optional(step) : std::nullopt;
 }
 
-// Whether a prediction is a bound, that is, made without the rates that programs reach on the machine.
+// Whether a prediction is a lower bound: based on data-sheet rates, not on rates that programs reach on the machine.
 bool is_bound(const Prediction& prediction) { return prediction.from == "data sheet"; }
 
 Finding time_finding(const Record& record, double seconds, bool is_bound) {
@@ -99,7 +99,7 @@ void add_published(const Record& record, const std::string& machine, std::vector
       {{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}});
 }
 
-// A data-sheet bound gets its interval from published runs.
+// Adds the training time. The interval of a data-sheet bound comes from published runs.
 void add_training(const Record& record, const TrainingBudget& budget, bool is_bound, std::vector<Finding>& findings) {
   std::optional<Finding> training = training_time(record, budget);
   if (!training) return;

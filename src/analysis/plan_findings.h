@@ -17,13 +17,13 @@ namespace laptime {
 
 // The facts found about one planned point.
 struct PlannedPoint {
-  Record record;  // with `prediction`, and the reason if it does not fit
+  Record record;  // has `prediction`, and the reason if the point does not fit
   // The --recompute value with the least recomputation that fits, or "nothing fits", if the point as given does not
   // fit; otherwise empty.
   std::string fitting_recompute{};
-  std::optional<int64_t> largest_batch{};    // largest that fits; 0: none
-  std::optional<int64_t> largest_context{};  // largest that fits; 0: none
-  // Both limits without recomputation, if the point uses as much recomputation as it needs.
+  std::optional<int64_t> largest_batch{};    // largest batch that fits; 0: no batch fits
+  std::optional<int64_t> largest_context{};  // largest context that fits; 0: no context fits
+  // Both limits without recomputation, for a point with --recompute auto.
   std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
   std::optional<Record> compiled{};  // the same point with --mode compile, if only that fits or it is faster
   // For a machine described by its data sheet: the launches of a step, the seconds to start one, and the smallest
@@ -33,7 +33,7 @@ struct PlannedPoint {
   std::optional<int64_t> launch_bound_below{};
 };
 
-// The findings of these kinds, each if known, with these values:
+// Returns findings of these kinds with these values, as far as they are known:
 // fit             fits, peak_bytes, available_bytes, is_limit, whole_bytes, missing_bytes, recompute, fitting_recompute
 // predicted_time  time_s, low_s, high_s, forward_s, backward_s, optimizer_s, tokens_per_second, basis, newest,
 //                 measured_share, disturbed_share, disturbance, is_bound
@@ -45,9 +45,10 @@ struct PlannedPoint {
 // compile_mode    time_s, peak_bytes, only_it_fits
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget);
 
-// training_time   tokens, steps, time_s, low_s, high_s, price_per_hour, price, price_low, price_high, kwh; unknown
-// values are absent. Based on the measured median of a step and its 95 % interval or, in a predicted record, on the
-// predicted time. None for a pass other than a step, and if the record has no time or, for epochs, no data.
+// Returns the finding training_time with these values, as far as they are known: tokens, steps, time_s, low_s, high_s,
+// price_per_hour, price, price_low, price_high, kwh. Based on the measured median of a step and its 95 % interval or,
+// in a predicted record, on the predicted time. None for a pass other than a step, and if the record has no time or,
+// for epochs, no data.
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget);
 
 // Tokens per second of a pass that takes `seconds`; none if the record lacks its batch or context.

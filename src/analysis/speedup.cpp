@@ -24,7 +24,7 @@ constexpr std::string_view kThreads = "threads";
 
 // A key that is equal for records of one command that differ only in `options`.
 std::string point_of_run(const Record& record, std::vector<std::string_view> options) {
-  if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // the rule chose these
+  if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // chosen by the rule
   return record.run + '\n' + point_without(record, options);
 }
 
@@ -64,7 +64,7 @@ double student_t(int64_t degrees) {
   return index < kTable.size() ? kTable.at(index) : 2.0 + 2.4 / static_cast<double>(degrees);
 }
 
-// Exact times have no interval.
+// Exact times get an interval of zero width.
 std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time, bool are_exact) {
   if (baseline == nullptr || time == nullptr) return std::nullopt;
   std::optional<Speedup> speedup = speedup_of(*baseline, *time);
@@ -112,12 +112,12 @@ void Speedups::plan(const Record& record) {
   std::map<std::string, std::set<std::string>>& seen = runs_[record.run];
   for (const char* const key : kMayDiffer) {
     const std::string value = record.config.text(key);
-    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // for a device without threads
+    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // the device has no threads
     if (!is_unknown) seen[key].insert(value);
   }
 }
 
-// Points that have not run yet have no run name and belong to one command.
+// An unknown run falls back to the empty name, because points that have not run yet have no run name.
 Speedups::Values Speedups::values_of(const std::string& run) const {
   auto found = runs_.find(run);
   if (found == runs_.end()) found = runs_.find("");

@@ -21,7 +21,7 @@ struct Speedup {
   Interval interval;
 };
 
-// A key that is equal for records of one machine that differ only in these options and in `timeout`.
+// A key that is equal for records of one machine that differ only in `options` and in `timeout`.
 std::string point_without(const Record& record, const std::vector<std::string_view>& options);
 
 // The ratio of the times of two records; none unless both have one.
@@ -33,7 +33,7 @@ std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
 // Half-width of the median's 95 % interval, as a fraction of the median; for few samples, that of the mean, using
-// Student's t. None for a single sample and, of a record, for a predicted time.
+// Student's t. None for a single sample and for a record's predicted time.
 std::optional<double> uncertainty_of(const TimeStats& time);
 std::optional<double> uncertainty_of(const Record& record, std::string_view phase = {});
 
@@ -49,13 +49,13 @@ class Speedups {
   // Call for each row of the table, measured or not, before comparing any: it determines what a run varies.
   void plan(const Record& record);
 
-  // Ignores records that are not ok or not a baseline.
+  // Adds a record as a baseline. Ignores records that are not ok or not a baseline.
   void add(const Record& record);
 
   // Whether some planned run varies an option that affects the choice of baseline.
   bool any() const { return !descriptions().empty(); }
 
-  // The options of the baselines: "float32 eager", "threads 1"; each set once.
+  // The distinct settings of the baselines: "float32 eager", "threads 1".
   std::vector<std::string> descriptions() const;
 
   bool is_baseline(const Record& record) const;
@@ -65,7 +65,7 @@ class Speedups {
   std::optional<Speedup> speedup(const Record& record, std::string_view phase) const;
 
   // The record's median time divided by that of the step with no composite lowered: a value above 1 is the gain from
-  // keeping what this record lowers.
+  // keeping the composites that this record lowers.
   std::optional<Speedup> gain(const Record& record, std::string_view phase) const;
 
  private:
@@ -80,7 +80,7 @@ class Speedups {
   std::string point_of(const Record& record) const;
   std::optional<Speedup> compared(const std::string& point, const Record& record, std::string_view phase) const;
 
-  std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option
+  std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option, by run
   std::map<std::string, Baseline> baselines_;  // by point: the run's baselines, and steps with no composite lowered
 };
 

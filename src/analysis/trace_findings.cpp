@@ -1,4 +1,4 @@
-// Turns launches into findings.
+// Derives findings about time from the launches of a trace.
 #include "analysis/trace_findings.h"
 
 #include <fmt/format.h>
@@ -145,7 +145,7 @@ std::vector<double> residues(const StepTrace& trace) {
   return steps;
 }
 
-// `a` and `b`: seconds in each traced step; empty if a profile lacks the part.
+// Compares one part. `a` and `b`: seconds in each traced step; empty if a profile lacks the part.
 ComparedPart compared(const std::string& part, const std::vector<double>& a, const std::vector<double>& b,
                       bool are_measured) {
   ComparedPart row{.part = part, .a = {}, .b = {}, .ratio = {}, .interval = {}};

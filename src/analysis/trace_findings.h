@@ -32,14 +32,14 @@ namespace laptime {
 //   softmax_against_products  time_ratio, flops_ratio, steps; softmax_... and products_...: s, flops, bytes, bound
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 
-// The minimum time of a pass's launches in seconds, by what limits each.
+// The minimum time of a pass's launches in seconds, split by what limits each launch.
 struct PassBound {
   double arithmetic = 0;
   double memory = 0;
 
   double seconds() const { return arithmetic + memory; }
 };
-// None if the machine's rates are unknown.
+// The minimum time of the trace's launches; none if the machine's rates are unknown.
 std::optional<PassBound> bound_of_pass(const StepTrace& trace);
 
 // The kernel that takes the most time in a pass: kernel, total_s, share, calls and, if there are matrix products,
@@ -50,7 +50,7 @@ std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trac
 struct ComparedProfile {
   std::string title;  // "eager"
   const StepTrace* trace = nullptr;
-  std::string point{};  // its record's name
+  std::string point{};  // the name of its record
 };
 
 // One part of two profiles: medians over the traced steps, because a single pause of the machine would distort a mean.
@@ -58,17 +58,17 @@ struct ComparedPart {
   std::string part;                  // "backward matmul"; "residue" and "step" at the end
   std::optional<double> a, b;        // seconds; none if a profile has no such launch
   std::optional<double> ratio;       // a / b
-  std::optional<Interval> interval;  // of the ratio; none for a prediction and for too few steps
+  std::optional<Interval> interval;  // interval of the ratio; none for a prediction or too few steps
 
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
-// Launches with the same key are one part. Largest saving first, followed by "residue" (unless `test` selects launches)
-// and "step".
+// Compares two profiles part by part; launches with the same key are one part. The part with the largest saving is
+// first; "residue" (unless `test` selects launches) and "step" are last.
 std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
                                          const LaunchTest& test = {});
 
 // Given two profiles in different number types, describes the one that casts more, its casts as a share of its step,
-// and its speed-up over the other one: from, to, casts_s, cast_share, from_s, to_s, speedup with its interval. The
+// and its speed-up over the other: from, to, casts_s, cast_share, from_s, to_s, speedup with its interval. The
 // subject is the point that casts more.
 Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b);
 

@@ -19,7 +19,7 @@
 namespace laptime {
 
 enum class ExitCode : uint8_t {
-  kOk = 0,         // every point is ok, out of memory, or (some of them) unsupported
+  kOk = 0,         // every point is ok, out of memory or unsupported, but not all are unsupported
   kFailed = 1,     // a point failed or timed out, every point is unsupported, values mismatch, or a store or output was
                    // lost midway
   kBadInput = 2,   // nothing ran, or `record` kept the steps before a wrong line
@@ -43,13 +43,13 @@ struct CommandWords {
   std::string problem{};                   // the first error; empty if there is none
 };
 
-// Throws Error for invalid input, and OutputLost. `ranks` are the pipes that run_as_rank() opened, for points with
-// ranks.
+// Runs a command. `ranks`: the pipes that run_as_rank() opened, for points with several ranks. Throws Error for invalid
+// input, and OutputLost.
 using CommandAction = std::function<ExitCode(const RankPipes& ranks)>;
 
 struct WordHelp {
   std::string word;
-  std::string text = {};  // its meaning
+  std::string text = {};  // the meaning of the word
 };
 
 constexpr std::string_view no_help(std::string_view) { return ""; }
@@ -62,8 +62,8 @@ std::vector<WordHelp> words_of(const Rows& rows, Name name = {}, Help help = no_
   return words;
 }
 
-// An action that parses a command's words with `parse_words` and passes the result to `run_command`, with the ranks if
-// it takes them.
+// Parses a command's words with `parse_words`, and returns an action that passes the result to `run_command`, together
+// with the ranks if `run_command` takes them.
 template <auto parse_words, auto run_command>
 CommandAction action_of(const CommandWords& words) {
   return [command = parse_words(words)](const RankPipes& ranks) {
@@ -75,12 +75,12 @@ CommandAction action_of(const CommandWords& words) {
   };
 }
 
-CommandAction printing(std::string text);  // prints to standard output
+CommandAction printing(std::string text);  // returns an action that prints the text on standard output
 
 struct Command {
   std::string_view name;
   std::string_view arguments = "[OPTIONS]";  // shown after the name in the usage line
-  std::string_view summary;                  // one line
+  std::string_view summary;                  // what the command does, in one line
   std::string_view details = {};             // a paragraph for --help
   std::vector<OptionRow> (*options)() = [] { return std::vector<OptionRow>(); };
   CommandAction (*parse)(const CommandWords& words);    // throws Error for words that the command does not understand
@@ -116,10 +116,10 @@ ExitCode run_program(const std::vector<std::string>& words);
 
 // Runs the program as one of several processes of mpirun or srun (ranks.cpp).
 //
-// If this process is a rank, returns its exit code after it has ended: every process that our own mpirun has started is
-// a rank, and so is every process except the first that the user's mpirun or srun has started. Otherwise returns
-// nothing; if this is the first of several processes, it has also started rank 0 at the other end of `pipes`. Throws
-// Error if rank 0 cannot be started.
+// If this process is a rank, runs the rank to its end and returns the exit code: every process that our own mpirun has
+// started is a rank, and so is every process except the first that the user's mpirun or srun has started. Otherwise
+// returns nothing; if this is the first of several processes, it has also started rank 0 at the other end of `pipes`.
+// Throws Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
 // Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before its
@@ -131,7 +131,7 @@ void end_ranks(const RankPipes& pipes);
 //   const auto own = own_options("Plan", visit);
 //   own("view", "what to show for a single point", self.view);
 //
-// Each takes one value and is not stored in records; `more` sets further members of the Option.
+// Each option takes one value and is not stored in records; `more` sets further members of the Option.
 template <class Visit>
 auto own_options(std::string_view group, Visit& visit) {
   return [group, &visit](std::string_view flag, std::string_view help, auto& field, Option more = {}) {

@@ -63,7 +63,7 @@ Words columns_words() {
   return words;
 }
 
-// Names that are values of an option but are not listed in a table of choices.
+// An option whose values are names that no table of choices lists.
 struct NamesOfOption {
   std::string_view flag;
   Words (*words)();
@@ -92,8 +92,8 @@ Completions values_of(const OptionRow& row) {
   return values;
 }
 
-// Completes the last value of a list, after `lead` and the earlier values. Does not offer a value that the list already
-// has.
+// Completes the last value of the list `text`; the completed words begin with `lead`. Does not offer a value that the
+// list already has.
 Completions list_values(const OptionRow& row, std::string_view lead, std::string_view text) {
   std::string joiners;  // the characters that join several values
   if (row.option.axis || row.option.value.ends_with(",...")) joiners += ',';
@@ -171,7 +171,7 @@ Completions of_command(const Command& command, std::span<const std::string> word
   return has_none && text.empty() && !before.options_ended ? options : completions;
 }
 
-// All words that are possible at this position, regardless of its first letters.
+// All words that are possible at the cursor, regardless of the letters that are already there.
 Completions possible_words(std::span<const std::string> words) {
   constexpr std::string_view kHelp = "help";
   Completions first{.words = words_of(commands(), &Command::name, &Command::summary)};

@@ -1,4 +1,4 @@
-// System calls of output, each checked.
+// Opens, writes and replaces output, and checks every system call.
 #include "cli/destination.h"
 
 #include <fcntl.h>
@@ -100,7 +100,7 @@ void wait_for_room(int descriptor, std::string_view what) {
   }
 }
 
-// Uses the first of these variables that is set, like the C library.
+// Whether the locale is UTF-8. Like the C library, uses the first of these variables that is set.
 bool locale_is_utf8() {
   std::string locale;
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {

@@ -13,13 +13,13 @@
 
 namespace laptime {
 
-// Output could not be written: the reader has closed it or does not read, or the disk is full.
+// Thrown if output could not be written: the reader has closed it or does not read, or the disk is full.
 class OutputLost : public Error {
  public:
   using Error::Error;
 };
 
-// The reader of standard output has closed it, as `head` does once it has read enough.
+// Thrown if the reader of standard output has closed it, as `head` does once it has read enough.
 class ReaderGone : public OutputLost {
  public:
   using OutputLost::OutputLost;
@@ -37,7 +37,7 @@ struct OutputStream {
 OutputStream standard_output();
 OutputStream standard_error();
 
-std::string variable(const char* name);  // of the environment; empty if it is not set
+std::string variable(const char* name);  // value of the environment variable; empty if it is not set
 
 size_t help_width();  // the width of standard output, clamped to readable limits; 80 if unknown
 

@@ -96,7 +96,7 @@ struct Sections {
   std::vector<Section> shared;  // options shared with laptime bench, whose help explains them
 };
 
-// Lists all options as its own if the command shares only a few, and for laptime bench itself.
+// All options count as the command's own if it shares fewer than kFew with laptime bench, or is laptime bench.
 Sections sections_of(const Command& command) {
   constexpr size_t kFew = 8;  // the most options that a reader can still find in a list
   std::vector<OptionRow> own, shared;

@@ -12,10 +12,10 @@
 namespace laptime {
 
 std::string_view program_example();             // an example command line
-std::string explanation(const OptionRow& row);  // includes its values and its default
+std::string explanation(const OptionRow& row);  // the option's help with its values and its default
 
-// Lines are at most `width` columns wide unless a single word is wider; command lines are continued as a shell reads
-// them.
+// Lines are at most `width` columns wide unless a single word is wider; long command lines are continued with a
+// backslash.
 std::string program_help(size_t width);
 std::string command_help(const Command& command, size_t width);
 
@@ -28,12 +28,12 @@ std::string options_listing(size_t width = 0);  // terminal width; 0: lines are 
 
 struct ListTopic {
   std::string_view name;
-  std::string_view help;                        // what it lists
+  std::string_view help;                        // what the topic lists
   std::string (*text)(size_t width) = nullptr;  // takes the terminal width; 0: lines are not broken
 };
 std::span<const ListTopic> list_topics();
 
-std::vector<WordHelp> named_columns();  // with their meanings
+std::vector<WordHelp> named_columns();  // every column that has a name, with its meaning
 
 struct Completions {
   std::vector<WordHelp> words;  // complete words; a word that ends in '=' or ':' expects more text

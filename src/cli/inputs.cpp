@@ -53,7 +53,7 @@ bool names_runs(const Filter& filter) {
 std::string newest_run(const Store& store, bool any) {
   const Extent extent = std::max(ColumnValue("run").extent(), ColumnValue(kSweepColumn).extent());
   const Store::Problem ignored = [](const std::string&) {};
-  std::string newest;  // of any command
+  std::string newest;  // newest run of any command
   std::string asked;
   int64_t asked_id = 0;
   const auto look = [&](int64_t id, const Record& record) {

@@ -40,7 +40,7 @@ struct SweepSource {
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points = option_rows<RunConfig>());
 // Shows the values of `defaults` as the options' defaults.
 std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults);
-bool is_of_sweep(std::string_view flag);  // whether it is a sweep option
+bool is_of_sweep(std::string_view flag);  // whether the flag is an option of a sweep
 
 // Options given on the command line replace those of the sweep.
 void set_given(Sweep& sweep, const CommandWords& words);
@@ -147,7 +147,7 @@ StoreCommand<Options> given_store_command(const CommandWords& words) {
 // The selected records of a store. A run includes records that it took from the store with --resume; with --last, runs
 // of `laptime calibrate` are ignored.
 struct SelectedRecords {
-  // Throws Error if `command` has no store to read, if the output is one of its files, and for an unknown column.
+  // Throws Error if there is no store to read, if the output is one of the store's files, and for an unknown column.
   // Without `takes_calibrations`, records of `laptime calibrate` are left out unless runs or sweeps are selected by
   // name.
   SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output, bool takes_calibrations);

@@ -104,7 +104,7 @@ inline constexpr std::array kAnswerFormats{OutputFormat::kTable, OutputFormat::k
 std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
                                     std::span<const OutputFormat> formats = kAnswerFormats);
 
-// Throws Error for any other format, which the --config file may have set.
+// Throws Error unless the format is one of `formats`; the --config file may have set any format.
 void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
 // The options of a command that answers questions about the points of a sweep: its own options and the sweep's, except

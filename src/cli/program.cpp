@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kHelp = "help";
 
-// The hint for an option of a point that the command does not take: a filter if it selects records, otherwise bench.
+// The hint for an option of bench that `command` does not take: a filter if `command` selects records, otherwise bench.
 std::string hint_of_bench(const Command& command, std::string_view flag) {
   const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
   if (!option) return "";
@@ -53,7 +53,8 @@ bool takes_options_alone(const Command& command) {
   return command.arguments.empty() || command.arguments == "[OPTIONS]";
 }
 
-// Whether `word` is the value of the switch before it. If the command takes files or a filter, only true and false are.
+// Whether `word` is the value of the switch before it: any word except an option or, if the command takes files or a
+// filter, only true and false.
 bool is_value_of_switch(const Command& command, std::string_view word) {
   if (takes_options_alone(command)) return word != "--" && !looks_like_option(word);
   return word.empty() || word.starts_with("true") || word.starts_with("false");
@@ -82,7 +83,7 @@ void check_options(const Command& command, const CommandWords& words) {
   }
 }
 
-// Throws Error if stacks of this process and its threads would be too small, because a stack overflow cannot be
+// Throws Error if the stack limit of this process is too low for its threads, because a stack overflow cannot be
 // reported.
 void require_stack() {
   constexpr rlim_t kNeeded = rlim_t{512} << 10U;

@@ -113,7 +113,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
     }
   }
   const bool runs = !is_known || whole.count() > 0;
-  const bool says_more = points.size() > 1 || stored > 0;  // a single point's row says the same
+  const bool says_more = points.size() > 1 || stored > 0;  // for a single point, the row says the same
   if (!says_more || (!runs && too_large.empty() && stored == 0)) return "";
   std::string text = counted(points.size(), "point");
   if (stored > 0) {
@@ -209,7 +209,7 @@ class Watcher {
   TimeLeft left_;
   ProgressLine line_{standard_error()};
   size_t finished_ = 0;       // points with a record
-  size_t partial_ = 0;        // interrupted ones among them
+  size_t partial_ = 0;        // interrupted points among the finished ones
   int64_t kept_samples_ = 0;  // samples of the interrupted points
 };
 
@@ -224,7 +224,7 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
 // With `plans`, each point is planned here for the announcement; the point's own process plans it again.
 std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options,
                                        bool plans) {
-  // An unreadable store is reported when the sweep writes to it.
+  // An unreadable store counts as empty here; it is reported when the sweep writes to it.
   const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
     try {
       return read(device);

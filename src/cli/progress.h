@@ -40,7 +40,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(const OutputStream& stream) : stream_(stream) {}
 
-  // `now` is a time that increases within a point. If the output is not a terminal, a new `point` is shown at once, and
+  // `now` must not decrease within a point. If the output is not a terminal, a new `point` is shown at once, and
   // updates of the same point every kPlainInterval.
   void show(size_t point, const std::string& text, Seconds now);
   void clear();  // call before writing anything else to the same terminal
@@ -96,7 +96,8 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
   return planned;
 }
 
-ExitCode planning_exit(size_t planned, size_t points);  // prints a message if the user asked to stop
+// The exit code of a command that plans points. Prints a message if the user asked to stop.
+ExitCode planning_exit(size_t planned, size_t points);
 
 // Receives the results of the points of a command.
 struct PointOutput {
@@ -109,7 +110,8 @@ struct PointOutput {
 
 // The store of a command that runs points; none if records are not kept.
 std::optional<std::filesystem::path> store_for(const OutputConfig& config);
-std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);  // of points that have not run yet
+// Records of points that have not run yet.
+std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);
 
 // Runs the points, which must have passed check_inputs, and returns the command's exit code. `traced_steps` steps of
 // each point are traced in addition to its samples. Throws OutputLost.

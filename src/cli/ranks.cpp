@@ -22,7 +22,7 @@ struct World {
   int size = 1;
 };
 
-// Open MPI, then PMI (srun --mpi=pmi2, MPICH), then srun --mpi=pmix.
+// Reads the variables of Open MPI, of PMI (srun --mpi=pmi2, MPICH), or of srun --mpi=pmix, in this order.
 World world() {
   constexpr std::array<std::pair<const char*, const char*>, 3> kNames{
       std::pair{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, std::pair{"PMI_RANK", "PMI_SIZE"},

@@ -21,9 +21,9 @@ constexpr int64_t kLookSteps = 3;
 constexpr int64_t kRoundWarmup = 1;
 constexpr int64_t kFewestSteps = 2;  // minimum steps per process
 constexpr int64_t kMostSteps = 100;
-constexpr Seconds kStepsTake{
-    0.1};  // minimum time in a process of short steps: extra rounds reduce variance more than extra steps
-constexpr Seconds kLongStep{0.5};  // for steps this long, one is traced instead of three
+// Time to measure in a process if steps are short. Not more: extra rounds reduce variance more than extra steps.
+constexpr Seconds kStepsTake{0.1};
+constexpr Seconds kLongStep{0.5};  // if a step takes this long, one step is traced instead of three
 constexpr int64_t kMostPlannedRounds = 200;
 
 bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
@@ -36,7 +36,7 @@ struct Processes {
   int64_t traced = 0;  // steps whose launches are timed; 0 for another program
 };
 
-// The rounds that the budget affords. The order of A and B within each round is random, so that neither drift nor the
+// Plans the rounds that fit in the budget. The order of A and B within a round is random, so that neither drift nor the
 // preceding process favours one side.
 Processes plan_rounds(const RoundsRequest& request, const std::vector<Record>& looks) {
   Seconds longest{};
@@ -67,7 +67,7 @@ std::string failure_text(const std::string& side, const Record& record) {
   return fmt::format("{}: {}: {}", side, name_of(record.status), record.reason);
 }
 
-// Has `program` measure the point once.
+// Runs `program` in a process that measures the point once.
 Record measured_by(const std::string& program, const RoundsRequest& request, int64_t warmup, int64_t steps,
                    StopSignals& signals) {
   std::vector<std::string> words{program, "bench"};
@@ -131,7 +131,7 @@ Rounds measure_rounds(const RoundsRequest& request) {
   const Seconds start = host_now();
   Rounds found;
   ComparedRound round;
-  size_t seen = 0;  // processes
+  size_t seen = 0;  // processes run so far
   PointOutput output{.is_announced = true};
   output.add = [&](const PointResult& result) {
     const bool is_a = processes.sides.at(seen) == 0;

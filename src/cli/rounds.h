@@ -17,19 +17,19 @@ namespace laptime {
 // Two builds of laptime that measure one point. Nothing is stored: another version may not be able to read the store,
 // and a stored kernel choice would persist for all rounds, so a chance choice would look like a difference.
 struct ComparedPrograms {
-  std::string a, b;                // as a shell finds them
+  std::string a, b;                // names or paths, found as in a shell
   std::vector<std::string> words;  // the bench options that name the point
 };
 
 struct RoundsRequest {
   ResolvedPoint a, b;  // valid points; a given warm-up or number of steps applies to each process
-  std::optional<ComparedPrograms> programs{};  // the programs that measure the points; none: this one
+  std::optional<ComparedPrograms> programs{};  // the programs that measure the points; none: this program
   ComparedNames names;
   double margin = 0;  // rounds stop once both ends of the 99 % interval are within half of this margin of the ratio
   Seconds budget{};   // for all rounds; at least kFewestRounds are run
   std::optional<std::filesystem::path> store{};
   std::string run_name;  // Record::sweep of the stored records
-  RankPipes ranks{};     // for points with ranks
+  RankPipes ranks{};     // pipes to running ranks, for points with ranks
 };
 
 struct Rounds {
@@ -39,7 +39,7 @@ struct Rounds {
   std::string failure;  // "B: out_of_memory: ..." if a process failed, which ends the rounds
 };
 
-// Runs each point once, which chooses kernels and shows how long it takes, and then runs the rounds while showing
+// Runs each point once, which chooses kernels and shows how long a step takes, and then runs the rounds while showing
 // progress. The points must have passed check_inputs.
 Rounds measure_rounds(const RoundsRequest& request);
 

@@ -44,7 +44,7 @@ std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
   return std::nullopt;
 }
 
-// Throws Error if the number is too large for a count.
+// The number in a cell, or `otherwise` if there is none. Throws Error if the number is too large for a count.
 int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
   constexpr double kMost = 1e9;
   const std::optional<double> number = number_in(cell);
@@ -82,7 +82,7 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   return layout;
 }
 
-// Also takes values of --recompute. Throws Error for those that recompute some layers only.
+// Parses a description, or a value of --recompute. Throws Error if only some layers are recomputed.
 Checkpointing checkpointing_of(std::string_view words) {
   if (words == "auto" || words.starts_with("every=")) throw Error("recomputation of some layers is not predicted");
   if (words == "block" || words.starts_with("full")) return Checkpointing::kFull;
@@ -127,7 +127,7 @@ RunConfig config_of(const std::vector<GivenOption>& given) {
   return resolved.config;
 }
 
-// The figure names one of the sizes of an edition.
+// Describes the model of a run that names one of the sizes of an edition.
 void describe_edition(const PublishedRun& run, DescribedRun& described) {
   const std::string edition = run.model_family.substr(kEditionFamily.size());
   if (run.sequence_length.empty() || run.micro_batch.empty()) throw Error("context or batch is not stated");
@@ -181,7 +181,8 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.counted_parameters = described.step.parameters - (counts_embedding ? 0 : table);
 
   const auto text = [](int64_t number) { return fmt::format("{}", number); };
-  // Only gated editions have grouped queries. With 2/3 of d_ff, their three products do the work of two ungated ones.
+  // Only gated editions have grouped queries. With 2/3 of d_ff, the three products of a gated layer cost as much as
+  // two.
   const bool is_llama = is_gated || kv_heads != heads;
   const int64_t feed_forward = is_gated || !is_llama ? d_ff : 2 * d_ff / 3;
   const std::string words[] = {text(d_model),  text(feed_forward), text(heads),

@@ -12,11 +12,12 @@
 
 namespace laptime {
 
-// How a source counts the FLOPs of a model. All count 6 per parameter of a product and token; attention counts in full,
-// only below the causal mask, or not at all.
+// How a source counts the FLOPs of attention: all of them, only those that the causal mask leaves, or none. All sources
+// count 6 FLOPs per token and parameter of a product.
 enum class CountedAttention : uint8_t { kFull, kCausal, kNone };
 
-// No flash attention, version 1, version 2, or the kernels for newer tensor cores (version 3 and later, cuDNN).
+// The attention kernel: unfused, flash attention 1 or 2, or kernels for newer tensor cores (version 3 and later,
+// cuDNN).
 enum class AttentionKernel : uint8_t { kUnfused, kFirst, kSecond, kThird };
 
 // The library between model and PyTorch that decides which values are saved. None: plain PyTorch.
@@ -31,12 +32,12 @@ struct DescribedRun {
   AttentionKernel attention = AttentionKernel::kSecond;
   bool repeats_heads = false;   // keys and values are repeated for every query head
   bool compiles_loss = true;    // the compiled part includes the loss
-  int64_t product_bits = 16;    // bits of the factors of products in layers; special units compute 8 and 4
+  int64_t product_bits = 16;    // bits per factor of products in layers; 8 and 4 use special units
   bool stores_16_bits = false;  // activations, and weights in products, are 16-bit
   bool moments_16_bits = false;
   bool is_recorded = false;  // a CUDA graph starts forward and backward
   bool fuses_loss = false;   // computes head and loss tile by tile, and each norm in one kernel (Liger)
-  double tokens = 0;         // over all ranks, per step
+  double tokens = 0;         // tokens of all ranks per step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;
 };

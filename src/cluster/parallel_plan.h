@@ -17,7 +17,7 @@ struct ParallelPlan {
   int64_t batch = 0;      // sequences of all ranks in a step
   std::string refusal{};  // why the plan cannot be predicted; empty if it can
   ParallelTime time{};
-  std::optional<double> low{}, high{};  // seconds of a step; none if no such runs are published
+  std::optional<double> low{}, high{};  // seconds of a step; none if no comparable runs are published
   RankBytes bytes{};
   double available = 0;  // bytes of a device that a program may use
   std::string remedy{};  // options that make the plan fit; empty if it fits, or if no options help
@@ -30,7 +30,7 @@ struct ParallelPlan {
 struct ParallelChoice {
   ParallelLayout layout;
   Checkpointing checkpointing = Checkpointing::kNone;
-  int64_t micro_batches = 1;  // per rank
+  int64_t micro_batches = 1;  // micro-batches per rank
 
   std::string brief() const;  // "shard parameters, tensor 2, 4 micro, recompute"
   std::string words() const;  // "--shard parameters --tensor-parallel 2 --micro-batches 4 --recompute block"

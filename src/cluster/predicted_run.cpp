@@ -16,7 +16,7 @@ namespace {
 constexpr double kMemoryLow = 0.9;
 constexpr double kMemoryHigh = 1.25;
 
-// Quantities that follow from the seconds of a step, and the peak of memory.
+// The quantity of a figure: one that follows from the seconds of a step, or the peak of memory.
 enum class Quantity : uint8_t {
   kTokensOfRank,
   kTokens,
@@ -53,7 +53,7 @@ double flops_of_token(const DescribedRun& run, bool executes) {
                      static_cast<double>(run.config.model.context_length);
   if (run.counted_attention == CountedAttention::kCausal) attention /= 2;
   if (run.counted_attention == CountedAttention::kNone) attention = 0;
-  constexpr double kRecomputed = 1.0 / 3;  // relative to forward and backward
+  constexpr double kRecomputed = 1.0 / 3;  // recomputed FLOPs relative to forward and backward
   const double again = executes ? kRecomputed : 0;
   const bool recomputes_all = run.step.checkpointing == Checkpointing::kFull;
   const bool recomputes_attention = recomputes_all || run.step.checkpointing == Checkpointing::kAttention;
@@ -98,7 +98,7 @@ double PredictedRun::value() const { return *number_in(run.value); }
 
 namespace {
 
-// Most sources state the peak of allocated bytes; some state the bytes that the allocator reserved.
+// The predicted peak of allocated bytes or, if the source states these, of the bytes that the allocator reserved.
 double predicted_gibibytes(const PredictedRun& run) {
   constexpr double kGibibyte = 1 << 30;
   const RankBytes bytes = bytes_of(run.described);

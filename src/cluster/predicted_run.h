@@ -15,9 +15,9 @@ struct PredictedRun {
   DescribedRun described;
   std::string refusal;               // why there is no prediction; empty if there is one
   std::optional<double> predicted;   // in the unit of the quantity
-  std::optional<double> low, high;   // range of 90 % of published figures for such runs; none if too few are known
+  std::optional<double> low, high;   // range of 90 % of the figures of comparable runs; none if too few are known
   std::optional<ParallelTime> time;  // none if the quantity is not a time
-  double published_seconds = 0, predicted_seconds = 0;  // of the step, by the figure and by the prediction
+  double published_seconds = 0, predicted_seconds = 0;  // seconds of a step, by the figure and as predicted
   size_t share = 0;                                     // index in PredictedRuns::shares
 
   double value() const;

@@ -1,4 +1,4 @@
-// Plans two layers of a rank's share, and counts the launches of one.
+// Plans a rank's share with two layers, and counts the launches of one layer.
 #include "cluster/rank_share.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kReachedFloat8 = 0.8;  // fraction of peak that float8 products reach, relative to 16-bit ones
 constexpr double kReachedFloat4 = 0.6;
-// Rate of flash attention relative to the best kernel of the machine: version 1 (Dao et al. 2022) relative to version
-// 2, and, on machines with 8-bit tensor cores, version 2 (Dao 2023), which was written for the previous generation.
+// Rates of flash attention: version 1 (Dao et al. 2022) relative to version 2 (Dao 2023), and version 2 relative to the
+// best kernel on machines with 8-bit tensor cores, for which version 2 was not written.
 constexpr double kFirstKernel = 0.55;
 constexpr double kSecondKernel = 0.6;
 constexpr int64_t kPlannedLayers = 2;

@@ -17,13 +17,13 @@ namespace laptime {
 
 struct ShareLaunch {
   Phase phase = Phase::kForward;
-  bool in_layer = false;  // true: in a layer; false: outside of the layers
+  bool in_layer = false;  // whether the launch belongs to a layer
   LaunchWork work;
   int64_t count = 0;  // number of identical launches
 };
 
 // The model of one rank: tensor-parallel ranks divide heads, d_ff and the vocabulary, context-parallel ranks the
-// sequence. It has two layers; the second one stands for all.
+// sequence. The model has two layers; the second stands for all.
 RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);
@@ -54,7 +54,7 @@ ParallelTime time_of(const DescribedRun& run, SharePlans& plans);
 // Predicts the peak memory of a rank.
 RankBytes bytes_of(const DescribedRun& run);
 
-// The deviation of published times from predictions for such runs; `figures` is 0 if none were measured.
+// The deviation of published times from predictions for comparable runs; `figures` is 0 if there are none.
 const PublishedRuns& known_errors(const DescribedRun& run);
 
 }  // namespace laptime

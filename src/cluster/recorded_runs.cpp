@@ -1,4 +1,4 @@
-// Describes each record in the words of published/README.md.
+// Describes each record as a published run, in the terms of published/README.md.
 #include "cluster/recorded_runs.h"
 
 #include <string>

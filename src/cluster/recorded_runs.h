@@ -8,8 +8,8 @@
 
 namespace laptime {
 
-// One figure for the time of each measured record of a whole model, and one for the peak of another program. The peak
-// of laptime is exact before it runs, and is left out.
+// For each measured record of a whole model, a figure for the time and, if another program ran it, one for the peak.
+// laptime's own peak is left out, because it is known exactly before a run.
 std::vector<PublishedRun> runs_of_records(const std::vector<Record>& records);
 
 }  // namespace laptime

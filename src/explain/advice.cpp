@@ -1,4 +1,4 @@
-// Plans the variants of a point one after the other.
+// Finds advice by planning variants of a point, one after the other.
 #include "explain/advice.h"
 
 #include <optional>
@@ -30,7 +30,7 @@ std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& 
   return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
 }
 
-// Thrown to end a search, because plans are made in many places.
+// Thrown to end the advice from any depth of a search.
 struct Stopped {};
 
 void find_largest(const ResolvedPoint& point, const KnowledgeOf& known, const std::function<void(const char*)>& stage,

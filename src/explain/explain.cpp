@@ -232,7 +232,7 @@ struct PassLog {
       if (pass == "model") add_composites(after, composites);
       if (pass == "decompose" || pass == "split_rows") add_composites(after, whole);
       outcomes.push_back(outcome_of(pass, after));
-      const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";  // the last one counts
+      const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";  // its last run counts
       if (differentiated) saved = saved_bytes(after);
     };
   }

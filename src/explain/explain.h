@@ -11,7 +11,7 @@ namespace laptime {
 
 Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known);
 
-// The graph after each pass, as text for --dump. Throws Error if the point is invalid.
+// The graph after each pass, as text for `--dump`. Throws Error if the point is invalid.
 std::string dump_graph(const ResolvedPoint& point, const KnowledgeOf& known);
 // The plan, as text for --dump. Throws Error if the point is invalid or its device cannot run it.
 std::string dump_plan(const ResolvedPoint& point, const KnowledgeOf& known);

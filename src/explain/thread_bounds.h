@@ -1,4 +1,4 @@
-// How many threads the kernels of a step can use.
+// Upper bounds on the speed-up that kernels and steps gain from more threads.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& k
 class ThreadBoundSum {
  public:
   void add(const Signature& signature, int64_t launches, const std::vector<ThreadBound>& bounds);
-  // `units` is that of the signature with the most work.
+  // `units` and `largest_unit` are those of the signature with the most work.
   std::vector<ThreadBound> of_kernel() const;
   std::vector<ThreadBound> of_step() const;
 
@@ -24,7 +24,7 @@ class ThreadBoundSum {
   double work_ = 0;
   double largest_work_ = 0;           // total work of the signature that has the most
   std::vector<ThreadBound> largest_;  // bounds of that signature
-  std::vector<double> times_;         // for each number of threads, in units of work
+  std::vector<double> times_;         // time on each number of threads, in units of work
 };
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Trace event JSON as PyTorch's profiler (Kineto) writes it.
+// Writes a trace as trace event JSON, in the form of PyTorch's profiler (Kineto).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,17 +16,17 @@ namespace {
 constexpr int kDevice = 0;
 constexpr int kStream = 7;
 constexpr int kHost = 1;
-constexpr int kCommunication = 8;  // launches of communication, beside the others
+constexpr int kCommunication = 8;  // row for communication launches, which run alongside the others
 
 // Optional parts of a trace, in addition to its slices.
 struct Detail {
   bool figures = true;        // signature, FLOPs and bytes of each launch
   bool kernels = true;        // the kernel of each launch
   bool memory_events = true;  // each allocation and free
-  int64_t shortest = 0;       // adjacent launches that take fewer nanoseconds share a slice
+  int64_t shortest = 0;       // adjacent launches shorter than this, in nanoseconds, share a slice
 };
 
-// A string as JSON.
+// The string as a JSON literal, with quotes.
 std::string escaped(std::string_view text) { return Json(text).dump(); }
 
 // Rounds to whole microseconds. HTA itself rounds fractional begins up and ends down, which leaves a gap of a
@@ -114,7 +114,7 @@ class TraceWriter {
           escaped(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin, args);
   }
 
-  // The launches that send bytes, in the order of the plan.
+  // Writes a slice for each communication launch, in the order of the plan.
   void write_communication(const StepSpan& span) {
     const std::vector<int64_t>& times = span.step->communication;
     size_t at = 0;
@@ -165,7 +165,7 @@ class TraceWriter {
     if (tiny.size() == 1 && first.inside == 0) {
       write_slice(tiny.front());
     } else {
-      // Every slice ends with a launch.
+      // The last launch in a slice is the slice itself or its last inner slice.
       const size_t launches = timeline_.slices[tiny.back() + last.inside].launch - first.launch + 1;
       write_kernel(fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"), first.begin, last.end, "");
     }

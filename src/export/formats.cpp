@@ -1,4 +1,4 @@
-// The table of formats.
+// The table of export formats.
 #include "export/formats.h"
 
 namespace laptime {

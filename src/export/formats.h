@@ -79,7 +79,7 @@ std::string pickled(const Json& value);
 using RecordPointers = std::vector<const Record*>;
 std::vector<std::string> distinctions(const RecordPointers& records);
 
-// The trace, with details omitted if it would exceed `max_bytes`.
+// The trace as JSON; omits details as long as the text would exceed `max_bytes`.
 std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes);
 
 }  // namespace laptime

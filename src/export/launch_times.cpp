@@ -46,7 +46,7 @@ std::string figures_of(Instances instances) {
                      median_of_sorted(instances), instances.front(), instances.back(), moments.std_sample.value_or(0));
 }
 
-// A name within a stack, where a semicolon would end it.
+// A name as a frame of a stack; semicolons, which separate frames, become colons.
 std::string frame(std::string_view name) {
   std::string text = printable(name);
   std::ranges::replace(text, ';', ':');
@@ -83,7 +83,7 @@ std::string nsys(std::span<const TracedRecord> records, const ExportOptions& opt
 std::string folded_stacks(std::span<const TracedRecord> records, const ExportOptions& options) {
   const StepSlices timeline = slices_of(records.front(), options.steps);
   InOrder<int64_t> stacks;
-  std::vector<std::pair<size_t, std::string>> open;  // for each open slice, its end and its stack
+  std::vector<std::pair<size_t, std::string>> open;  // for each open slice, the index after its end, and its stack
   int64_t residue = 0;
   for (const StepSpan& step : timeline.steps) residue += step.end - step.begin;
   for (size_t i = 0; i < timeline.slices.size(); ++i) {

@@ -1,4 +1,4 @@
-// A snapshot of PyTorch's memory allocator, with the resident block and the step's arena as its two segments.
+// Writes a snapshot of PyTorch's memory allocator whose two segments are the resident block and the step's arena.
 #include <algorithm>
 #include <vector>
 
@@ -57,7 +57,7 @@ class Snapshot {
             {"frames", std::move(frames)}};
   }
 
-  // The page fails if events have categories but none of them is called "unknown".
+  // The page pytorch.org/memory_viz fails if events have categories but none is called "unknown".
   static void add_segment(Json& events, int64_t address, int64_t bytes) {
     if (bytes == 0) return;
     events.emplace_back(event("segment_alloc", address, bytes, 0, Json::array()))["category"] = "unknown";
@@ -103,7 +103,7 @@ class Snapshot {
     return {{"filename", file}, {"name", name}, {"line", line}};
   }
 
-  // Innermost frame first.
+  // The op that writes the buffer and its phase, as stack frames, innermost first.
   Json frames(size_t index) const {
     const TraceBuffer buffer = trace_.buffer(index);
     Json frames = Json::array();
@@ -114,7 +114,7 @@ class Snapshot {
   }
 
   Json segments() const {
-    std::vector<size_t> alive;  // buffers in the arena, after the step
+    std::vector<size_t> alive;  // buffers that are in the arena after the step
     const auto launches = static_cast<int64_t>(trace_.launch_count());
     for (const MemoryChange& change : changes_) {
       if (change.is_alloc && trace_.buffers.last[change.buffer] >= launches) alive.push_back(change.buffer);

@@ -51,7 +51,7 @@ class Pickler {
     write_number('\x08', bits, 8);
   }
 
-  // Escapes control bytes.
+  // Writes text with its control bytes escaped.
   void write_text(const std::string& raw) {
     write_once(raw, [&] {
       const std::string text = printable(raw);
@@ -60,7 +60,7 @@ class Pickler {
     });
   }
 
-  // A list of two integers becomes a tuple.
+  // Writes a list; a list of two integers becomes a tuple.
   void write_list(const Json& list) {
     if (list.size() == 2 && list.front().is_number() && list.back().is_number()) {
       for (const Json& element : list) write(element);
@@ -85,7 +85,7 @@ class Pickler {
     place < 0x100 ? write_number(opcode, place, 1) : write_number(long_opcode, place, 4);
   }
 
-  // Writes a value, or a reference if it was written before.
+  // Writes a value with `write_first`, or a reference if the value was written before.
   void write_once(const std::string& value, const std::function<void()>& write_first) {
     const auto known = places_.find(value);
     if (known != places_.end()) return write_place(known->second, 'h', 'j');  // BINGET, LONG_BINGET

@@ -25,7 +25,7 @@ namespace {
 
 using RecordFacts = std::vector<std::pair<std::string, std::string>>;  // key and value
 
-// Facts that make records with one name different measurements. How long to measure is not one of them.
+// Facts that distinguish measurements with the same name. Options that control how long to measure are not among them.
 RecordFacts facts_of(const Record& record) {
   constexpr std::array kOfSampling{"warmup", "steps", "budget", "timeout"};
   RecordFacts facts{{"label", record.label},
@@ -75,7 +75,7 @@ std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
 // ---- Google Benchmark
 
-// A time of a record; records without differing facts are repetitions of one benchmark.
+// Times of one benchmark. Records without differing facts are its repetitions.
 struct Family {
   std::string name;
   std::vector<double> seconds;
@@ -193,7 +193,7 @@ struct BenchColumn {
   bool right;
 };
 
-// llama-bench's widths, for columns that it also has.
+// The columns; those that llama-bench also has are as wide as there.
 constexpr std::array kColumns{
     BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
     BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},
@@ -237,7 +237,7 @@ std::string test_of(std::string_view pass) {
   return markdown_escaped(pass);
 }
 
-// Empty if the mean is unknown.
+// "12.34 ± 0.56", or only the mean; empty if the mean is unknown.
 std::string with_deviation(double mean, const std::optional<double>& deviation) {
   if (!std::isfinite(mean)) return "";
   return deviation ? fmt::format("{:.2f} ± {:.2f}", mean, *deviation) : fmt::format("{:.2f}", mean);

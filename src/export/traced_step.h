@@ -13,7 +13,7 @@ namespace laptime {
 struct Slice {
   enum class Kind : uint8_t { kWarmup, kStep, kPhase, kModule, kRange, kLaunch };
   Kind kind = Kind::kStep;
-  std::string_view name;  // for a launch: its op
+  std::string_view name;  // the op if the slice is a launch
   int64_t begin = 0;      // nanoseconds on the timeline
   int64_t end = 0;
   size_t launch = 0;  // the first launch inside the slice
@@ -43,12 +43,12 @@ const TracedStep& median_step(const StepTrace& trace);
 StepSlices slices_of(const TracedRecord& traced, ExportedSteps steps);
 
 struct MemoryChange {
-  size_t launch = 0;  // happens just before this launch; the number of launches: after the last one
+  size_t launch = 0;  // happens just before this launch, or at the end if it is the number of launches
   size_t buffer = 0;
   bool is_alloc = true;
 };
 
-// In time order; between two launches all frees come first, because a new buffer may reuse the space of an old one.
+// Allocations and frees in time order. Between two launches, frees come first, because buffers may reuse freed space.
 // Buffers that outlive the step are never freed. Resident and empty buffers are omitted.
 std::vector<MemoryChange> memory_changes(const StepTrace& trace);
 

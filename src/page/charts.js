@@ -60,7 +60,7 @@ const charts = (() => {
     tooltip: { ...common(look).tooltip, ...tooltip },
   });
 
-  // Intervals from `low` to `high` for rows of a category axis: [row, low, high].
+  // Draws an interval on each row of a category axis; `rows` are [row, low, high].
   const whiskers = (look, rows, axis = {}) => ({
     type: "custom", silent: true, z: 5, tooltip: { show: false }, data: rows, encode: { x: [1, 2], y: 0 }, ...axis,
     renderItem(_, api) {

@@ -9,7 +9,7 @@ const looks = (() => {
   let patterns = false;
   let redraw = () => {};
 
-  // The look of a chart in this node.
+  // Returns the look of a chart in this node.
   function of(node) {
     const style = getComputedStyle(root);
     const color = (name) => style.getPropertyValue(`--${name}`).trim();

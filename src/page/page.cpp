@@ -27,7 +27,7 @@
 namespace laptime {
 namespace {
 
-// Total columns of all memory timelines; they determine the size of a page with many traces.
+// Total columns of all memory timelines, which make up most of a page with many traces.
 constexpr size_t kAllColumns = 4800;
 constexpr size_t kMostColumns = 300;
 constexpr size_t kFewestColumns = 60;
@@ -129,7 +129,7 @@ Json memory_json(const TraceSums& sums, size_t columns) {
           {"largest", std::move(largest)}};
 }
 
-// The kernels of a trace; kernels of a phase and class that take less than half a percent of the step share a row.
+// The kernels of a trace. Within a phase and class, kernels that take less than half a percent of the step share a row.
 Json kernels_json(const TraceSums& sums) {
   constexpr double kSmall = 0.005;
   std::vector<std::pair<LaunchSum, size_t>> rows;  // a row, and the number of kernels that share it
@@ -182,7 +182,7 @@ Json roofline_json(const TraceSums& sums) {
           {"ops", std::move(dots)}};
 }
 
-// One point. `sums` belongs to its trace; null without one.
+// One point. `sums`: the sums of its trace; null if it has none.
 Json point_json(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
   const Record& record = *point.record;
   const TimeStats* const time = point.time();

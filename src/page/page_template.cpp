@@ -17,7 +17,7 @@ std::string base64_of_hash(const std::string& hex) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::string padded = hex + "00";
   std::string text;
-  for (size_t i = 0; i < padded.size(); i += 3) {  // three hexadecimal digits have the bits of two of base64
+  for (size_t i = 0; i < padded.size(); i += 3) {  // three hexadecimal digits make two base64 digits
     const size_t bits = std::stoul(padded.substr(i, 3), nullptr, 16);
     text += {kDigits[bits >> 6U], kDigits[bits & 63U]};
   }

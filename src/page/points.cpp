@@ -21,7 +21,7 @@ constexpr std::string_view kPass = "pass";
 constexpr std::string_view kMachine = "machine";
 constexpr std::string_view kPoint = "point";
 
-// Name tags and configuration keys that determine which work a point does; every other option determines how.
+// Name tags and configuration keys that determine a point's work; every other option determines how it is done.
 constexpr std::array<std::string_view, 12> kWorkTags{"pass", "model",  "edition", "ctx",   "batch", "d_model",
                                                      "d_ff", "layers", "heads",   "vocab", "crop",  "heads_kv"};
 constexpr std::array kWorkKeys{"model",     "edition",    "d_model",        "d_ff",       "num_layers",
@@ -69,7 +69,7 @@ std::string spoken(const PageAxis& axis, const std::string& value) {
   return text;
 }
 
-// Ranks records for one point: the highest represents it.
+// Ranks the records of one point; the record with the highest rank represents the point.
 int worth_of(const Record& record, bool has_trace) {
   const TimeStats* const time = record.main_time();
   if (record.status != Status::kOk || time == nullptr) return 0;
@@ -128,7 +128,7 @@ std::vector<PagePoint> chosen_points(const PageInput& input) {
 
 std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
   std::vector<PageAxis> axes;
-  std::map<std::string, size_t> counts;  // points that state the option
+  std::map<std::string, size_t> counts;  // number of points that state each option
   const auto add = [&](PagePoint& point, const std::string& key, const std::string& value) {
     auto axis = std::ranges::find(axes, key, &PageAxis::key);
     if (axis == axes.end()) axis = axes.insert(axis, {key, key == "ctx" ? "context" : key, {}});
@@ -140,7 +140,7 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
     for (const auto& [key, value] : tags_of(*point.record)) add(point, key, value);
     add(point, std::string(kMachine), machine_of(*point.record));
   }
-  // The machine is a separate value only if the device does not name it.
+  // The machine is a separate axis only if the points do not already differ in device.
   const auto device = std::ranges::find(axes, "device", &PageAxis::key);
   const bool names_device = device != axes.end() && device->values.size() > 1;
   std::erase_if(axes, [&](PageAxis& axis) {
@@ -152,7 +152,7 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
       std::ranges::stable_sort(axis.values, {}, parse_double);
     }
   }
-  // Options of the work come first, ending with the pass, followed by options of how it is computed.
+  // Options that determine the work come first, the pass last among them; options that determine how it is done follow.
   std::ranges::stable_sort(axes, {}, [](const PageAxis& axis) {
     return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2;
   });

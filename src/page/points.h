@@ -13,20 +13,20 @@
 
 namespace laptime {
 
-// An option in which points differ, such as the context. Its values are in numeric order, or otherwise in the order of
-// the records.
+// An option in which points differ, such as the context. Values that are numbers are in numeric order, others in the
+// order of the records.
 struct PageAxis {
-  std::string key;    // its tag in point names: "ctx"
+  std::string key;    // the option's tag in point names: "ctx"
   std::string title;  // "context"
   std::vector<std::string> values;
 };
 
 struct PagePoint {
   const Record* record = nullptr;
-  const StepTrace* trace = nullptr;  // this record's trace, or else the newest of the same point; null if there is none
+  const StepTrace* trace = nullptr;  // the record's trace, or else the newest of its point; null if none exists
   std::map<std::string, std::string> values{};  // keyed by axis key
-  std::string name{};                           // within its group: "bfloat16 compile"
-  std::string full_name{};                      // on the whole page: "step, context 128, bfloat16 compile"
+  std::string name{};                           // unique within its group: "bfloat16 compile"
+  std::string full_name{};                      // unique on the page: "step, context 128, bfloat16 compile"
   size_t group = 0;
 
   const TimeStats* time() const;  // time of the whole pass; null if the record is not ok or has no time
@@ -36,7 +36,7 @@ struct PagePoint {
 struct PageGroup {
   std::vector<size_t> points;
   bool is_one_work = true;        // the same model, sizes and pass, so their times can be compared
-  std::optional<size_t> base;     // the point with which others are compared; always one with a time
+  std::optional<size_t> base;     // the point with which others are compared; has a time
   std::optional<size_t> fastest;  // none if no point has a time
   std::optional<size_t> second;
 };
@@ -58,7 +58,7 @@ struct PagePoints {
   std::optional<Speedup> against_base(const PagePoint& point) const;
 };
 
-// The card or the processor of a record; for a prediction, its device.
+// The GPU or the processor of a record; for a prediction, the predicted device.
 std::string machine_of(const Record& record);
 
 }  // namespace laptime

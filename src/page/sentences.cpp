@@ -43,7 +43,7 @@ std::string pass_words(const std::string& pass) {
   return pass == "inference" ? "inference" : pass;
 }
 
-// The distinct strings over all points, in their order.
+// The distinct strings that `text` returns for the points, in the order of the points.
 template <class Text>
 std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   std::vector<std::string> texts;

@@ -95,13 +95,13 @@ const tables = (() => {
   const text = (key, title, isLong = false) => ({ key, title, is_text: true, is_long: isLong });
   const value = (key, title, format) => ({ key, title, text: (row) => format(row[key]) });
 
-  // A table with its tools.
+  // Returns a table together with its buttons.
   function listed(name, columns, rows) {
     const table = { name, columns, rows };
     return make("div", {}, node(table), tools(table));
   }
 
-  // Buttons for `values`, of which `pressed` is pressed; `choose` gets the value of a clicked one, which keeps the focus.
+  // Buttons for `values`; `pressed` is the pressed one. A click calls `choose` with the button's value and keeps the focus.
   function choice(title, values, pressed, choose, shown = (value) => value) {
     return make("span", { class: "axis", role: "group", "aria-label": title }, title, ...values.map((value) => {
       const button = make("button", { type: "button", "aria-pressed": value === pressed, "data-axis": title, "data-value": value }, shown(value));
@@ -113,7 +113,7 @@ const tables = (() => {
     }));
   }
 
-  // A collapsible part, whose children are made when it is first opened.
+  // A collapsible part; `children` is called when it is first opened.
   function fold(title, children) {
     const details = make("details", {}, make("summary", {}, title));
     details.addEventListener("toggle", () => details.children.length > 1 || details.append(...children()));

@@ -28,7 +28,7 @@ TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.trace) {
     for (LaunchSum& sum : *sums) sum.total *= scale;
   }
 
-  std::map<std::string_view, size_t> phases;  // in the order of the step
+  std::map<std::string_view, size_t> phases;  // each phase's position in the step
   std::map<std::pair<std::string_view, std::string_view>, double> class_seconds;
   for (LaunchSum& kernel : kernels) {
     kernel.key = kernel_of(kernel.first);

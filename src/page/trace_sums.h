@@ -16,9 +16,9 @@ struct TraceSums {
   double step = 0;                 // seconds: the point's median, or else `traced`; 0 for a plan
   double traced = 0;               // mean seconds of a traced step
   double residue = 0;              // seconds between launches
-  std::vector<LaunchSum> kernels;  // of each phase and class, keyed like kernel_of; by phase, then class, longest first
+  std::vector<LaunchSum> kernels;  // per phase, class and kernel_of; ordered by phase, class, time (longest first)
   std::vector<LaunchSum> classes;  // the classes of work, longest first
-  std::vector<LaunchSum> dots;     // ops of each phase that have FLOPs, bytes and time, longest first
+  std::vector<LaunchSum> dots;     // per phase and op with FLOPs, bytes and time; longest first
   MemoryLedger ledger;
 
   explicit TraceSums(const PagePoint& point);

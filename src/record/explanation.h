@@ -22,7 +22,7 @@ struct ParameterGroup {
   LAPTIME_FIELDS(name, shape, tensors, parameters)
 };
 
-// A composite used by the step, or one that is lowered to simpler ops.
+// A composite op of the model, which the step runs as a whole or lowered to simpler ops.
 struct CompositeUse {
   std::string op;
   bool whole = false;  // false: lowered to simpler ops
@@ -35,13 +35,13 @@ struct CompositeUse {
 struct PassOutcome {
   std::string pass;
   int64_t nodes = 0;
-  int64_t views = 0;                                            // nodes that are views: no bytes move
+  int64_t views = 0;                                            // nodes that are views and move no bytes
   int64_t setup = 0, forward = 0, backward = 0, optimizer = 0;  // nodes by phase
 
   LAPTIME_FIELDS(pass, nodes, views, setup, forward, backward, optimizer)
 };
 
-// The work of a set of nodes in one step, as counted by the op cards, without views.
+// The work of a set of nodes in one step, as counted by the op cards; views are not counted.
 struct Work {
   std::string phase;
   std::string kind;  // "contraction"; empty in totals over kinds
@@ -62,8 +62,8 @@ struct RefusedKernel {
 // How well a kernel, or a whole step, can be divided among threads.
 struct ThreadBound {
   int64_t threads = 0;
-  std::optional<int64_t> units;        // units in the longest loop of a launch; none for a step
-  std::optional<double> largest_unit;  // work of the largest unit as a share of the launch; none for a step
+  std::optional<int64_t> units;        // iterations of a launch's most expensive loop; none for a step
+  std::optional<double> largest_unit;  // work of the largest iteration, as a share of the launch; none for a step
   double speed_up = 1;                 // upper bound of the speed-up over one thread
 
   LAPTIME_FIELDS(threads, units, largest_unit, speed_up)
@@ -74,12 +74,12 @@ struct KernelDecision {
   std::string op;
   int64_t nodes = 0, signatures = 0;
   std::string example;                  // the signature of one of the nodes
-  std::string chosen;                   // empty: no kernel runs the op
+  std::string chosen;                   // empty if no kernel can run the op
   std::string chosen_by;                // "pinned", "alone", "measured", or "first" (bench measures before it runs)
   std::vector<std::string> candidates;  // other kernels that could run the op, in order
   std::vector<std::string> rivals;      // candidates that a trial would time; not in the JSON
   std::vector<RefusedKernel> refused;
-  std::vector<ThreadBound> threads;  // empty: not launched in a step, or not on host threads
+  std::vector<ThreadBound> threads;  // empty if a step does not launch the op on host threads
 
   LAPTIME_FIELDS(op, nodes, signatures, example, chosen, chosen_by, candidates, refused, threads)
 };
@@ -99,13 +99,13 @@ struct MemoryNeed {
   int64_t arena_bytes = 0;      // the step's tensors, as placed
   int64_t live_peak_bytes = 0;  // peak of live tensors of the step
   std::string peak_op, peak_scope;
-  std::optional<int64_t> saved_bytes;  // saved for backward
+  std::optional<int64_t> saved_bytes;  // bytes that forward saves for backward
   std::map<std::string, int64_t> parts;
   std::optional<int64_t> available_bytes;
   std::string limit;  // the memory available to the step, and why: "the step may use 1.000 GiB (--memory-limit)"
   std::string arithmetic;
-  std::string does_not_fit;  // the reason; empty if the step fits
-  std::string advice;        // part of the reason: what would need less memory
+  std::string does_not_fit;  // why the step does not fit; empty if it fits
+  std::string advice;        // the part of the reason that suggests how to need less memory
 
   LAPTIME_FIELDS(predicted_peak_bytes, resident_bytes, arena_bytes, live_peak_bytes, peak_op, peak_scope, saved_bytes,
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)
@@ -123,7 +123,7 @@ struct Explanation {
   std::vector<ParameterGroup> parameter_groups;
   double model_flops_forward = 0;  // by the model's formula, regardless of the pass
   double model_flops_backward = 0;
-  double model_flops_attention = 0;  // part of forward, without the causal saving; a causal step needs half
+  double model_flops_attention = 0;  // part of forward; causal attention needs only half of it
   double model_flops_head = 0;       // part of forward
   std::string recompute;             // the resolved value of --recompute, as in a record
   std::vector<CompositeUse> composites;

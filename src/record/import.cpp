@@ -16,7 +16,7 @@ namespace laptime {
 namespace {
 
 struct FoundRecord {
-  int64_t id = 0;  // in the source store
+  int64_t id = 0;  // id in the source store
   Record record;
   Json json;  // the record, including keys that this program does not know
   std::optional<StepTrace> trace;
@@ -78,7 +78,7 @@ class Importer {
     return known ? *known : store_.append(found.json.dump(), found.trace);
   }
 
-  // The name of the record's run in the store, which may have a run of the same name from another machine.
+  // The run's name in the store; differs from the record's if another machine has a stored run of that name.
   std::string run_of(const Record& record) {
     if (record.run.empty() || record.fingerprint.empty()) return record.run;
     const auto [known, is_new] = runs_.try_emplace({record.run, record.fingerprint}, record.run);
@@ -90,7 +90,8 @@ class Importer {
   Store& store_;
   std::vector<FoundRecord> batch_;
   std::map<int64_t, int64_t> ids_;
-  std::map<std::pair<std::string, std::string>, std::string> runs_;  // name in the store, by name and fingerprint
+  // Names in the store, keyed by original name and fingerprint.
+  std::map<std::pair<std::string, std::string>, std::string> runs_;
   Imported imported_;
 };
 

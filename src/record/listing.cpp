@@ -21,13 +21,13 @@ namespace {
 
 using sqlite::Statement;
 
-// Record fields by path. Extent::kNames includes these.
+// Record fields, by path, that Extent::kNames includes.
 struct NameFields {
   LAPTIME_FIELDS(schema_version, name, label, status, verdict.rating, math_mode, fingerprint, binary.commit, run,
                  created)
 };
 
-// Extent::kListed adds these.
+// Record fields, by path, that Extent::kListed adds.
 struct LineFields {
   LAPTIME_FIELDS(reason, bytes_requested, bytes_available, op, scope, sweep, tokens_per_second,
                  flops.model_flops_per_second, flops.peak_measured, flops.peak_datasheet, flops.mfu_measured,
@@ -36,7 +36,7 @@ struct LineFields {
                  setup.total, transient.excess, verdict.lost, verdict.lost_to, stopping.rule, stopping.steps_per_sample)
 };
 
-// Configuration keys with a column each; the first ones name the rows.
+// Configuration keys with a column each. Extent::kNames includes the first kConfigKeysOfNames of them.
 constexpr std::array<const char*, 15> kConfigKeys{
     "model",     "pass",       "device",         "system",     "edition",    "dtype", "mode",   "d_model",
     "num_heads", "num_layers", "context_length", "batch_size", "vocab_size", "d_ff",  "threads"};
@@ -48,7 +48,7 @@ struct TimeFields {
 };
 constexpr std::array<const char*, 3> kPhases{"forward", "backward", "optimizer"};
 
-// Extent::kWithConfig omits these, and all losses except the first and the last.
+// Fields that Extent::kWithConfig omits. It also omits all losses except the first and the last.
 constexpr std::array<std::string_view, 10> kLeftOut{
     "kernels",        "machine",          "classes",         "host.samples",       "memory.parts",
     "memory.largest", "transient.warmup", "transient.parts", "prediction.classes", "loss_scaling.skipped"};
@@ -60,7 +60,7 @@ struct SqlColumn {
   Extent extent = Extent::kListed;
 };
 
-// In the order in which read() expects them.
+// All columns of the listing, in the order in which read() reads them.
 const std::vector<SqlColumn>& sql_columns() {
   static const std::vector<SqlColumn> kColumns = [] {
     std::vector<SqlColumn> columns;
@@ -161,7 +161,7 @@ void read_losses(ColumnReader& columns, std::vector<double>& losses) {
   if (count.value_or(0) >= 2) losses.push_back(last);
 }
 
-// Returns false if there are times but none for the pass.
+// Reads the times. Returns false if the record has times but none for the pass.
 bool read_times(ColumnReader& columns, std::map<std::string, TimeStats>& times) {
   int64_t count = 0;
   std::string pass;
@@ -209,7 +209,7 @@ Extent extent_of_path(std::string_view path) {
   return extent;
 }
 
-// "'$.kernels', '$.machine'"
+// The paths as a list of SQL strings: "'$.kernels', '$.machine'".
 template <size_t size>
 std::string json_paths(const std::array<std::string_view, size>& paths) {
   return fmt::format("'$.{}'", joined(paths, "', '$."));
@@ -224,7 +224,7 @@ bool is_valid(const Record& record) {
 Extent extent_of(std::string_view column) {
   const Metric* const metric = find_metric(column);
   if (metric == nullptr) return extent_of_path(column);
-  // A metric is read from the paths in its formula.
+  // Reading a metric needs the extent of every path in its formula.
   Extent extent = Extent::kNames;
   for (std::string_view rest = metric->formula; !rest.empty();) {
     const size_t end = std::min(rest.find(' '), rest.size());

@@ -24,7 +24,7 @@ Figure of_time(const Record& record) {
   return time != nullptr ? known(time->*Member) : std::nullopt;
 }
 
-// Statistics of samples: a predicted time has no spread and no count.
+// Reads a statistic of samples; none for a predicted time, which has no spread and no count.
 template <auto Member>
 Figure of_samples(const Record& record) {
   return is_predicted(record) ? std::nullopt : of_time<Member>(record);
@@ -46,7 +46,7 @@ Figure difference(const std::optional<int64_t>& after, const std::optional<int64
 
 Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : std::nullopt; }
 
-// MFU with another count of the forward FLOPs; backward always has twice as many.
+// MFU recomputed with another count of the forward FLOPs; backward always counts twice as many.
 Figure mfu_of(const Record& record, Figure forward_flops) {
   const Figure mfu = record.flops.mfu_measured ? record.flops.mfu_measured : record.flops.mfu_datasheet;
   const Figure counted = ratio(forward_flops, record.flops.forward);
@@ -79,7 +79,7 @@ Figure residue_share(const Record& record) {
 using enum Unit;
 using enum Better;
 
-// The path of a figure and its reader.
+// Expands to the path of a figure and the function that reads it.
 #define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a template argument cannot be parenthesized
 #define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>

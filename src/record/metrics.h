@@ -19,11 +19,11 @@ struct Metric {
   Unit unit = Unit::kNone;
   Better better = Better::kNeither;
   std::string_view description;
-  std::string_view formula;                                // in terms of record keys
-  std::optional<double> (*read)(const Record&) = nullptr;  // none if the record lacks the value
+  std::string_view formula;                                // how the figure is computed from record keys
+  std::optional<double> (*read)(const Record&) = nullptr;  // returns none if the record lacks the value
 };
 
-// Whether a device model produced the record's times, so that nothing is measured. Also works for a planned point.
+// Whether a device model produced the record's times instead of a measurement. Also works for a planned point.
 bool is_predicted(const Record& record);
 
 // The program that ran the record's steps, such as "pytorch"; empty for laptime. Works even if only the record's name

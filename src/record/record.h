@@ -42,8 +42,8 @@ struct TimeStats : Summary {
   }
 };
 
-// Samples by the host's clock, from before the first launch until the device has finished, if the device has a separate
-// clock (used for `time`). Empty if the host's clock is the only one.
+// Step times by the host's clock, from before the first launch until the device has finished. Empty unless the device
+// has its own clock, which is then used for `time`.
 struct HostClock {
   std::vector<double> samples;       // seconds of whole steps
   std::optional<double> median;      // seconds
@@ -53,7 +53,7 @@ struct HostClock {
   LAPTIME_FIELDS((kSeconds, samples, median), (kFraction, difference))
 };
 
-// Mean seconds of one phase within a sample, and its share of the sample; the last entry is named "residue".
+// Mean seconds of one phase within a sample, and its share of the sample. The last entry, "residue", is the rest.
 struct PhaseShare {
   std::string phase;
   double seconds = 0, share = 0;
@@ -81,9 +81,9 @@ struct ClassShare {
 // Model FLOPs of one step by phase, their rate, and that rate as a fraction of the machine's peak.
 struct FlopsUse {
   std::optional<double> forward, backward, optimizer;
-  std::optional<double> attention;    // part of forward: the two products of attention, without the causal saving
-  std::optional<double> head;         // part of forward: the product that computes the logits
-  std::optional<int64_t> parameters;  // trainable scalars
+  std::optional<double> attention;  // part of forward: the two products of attention; causal attention needs only half
+  std::optional<double> head;       // part of forward: the product that computes the logits
+  std::optional<int64_t> parameters;  // number of trainable scalars
   std::optional<double> model_flops_per_second;
   std::optional<double> peak_measured;   // FLOP/s
   std::string peak_measured_at;          // date of that measurement; ISO 8601, UTC
@@ -99,14 +99,14 @@ struct FlopsUse {
                  (kFlopsPerSecond, products_per_second))
 };
 
-// A tensor that is live at the predicted peak: its identity, the op that writes it and where, and its size.
+// A tensor that is live at the predicted peak: its name, the op that writes it, the op's scope and phase, and its size.
 struct TensorUse {
   std::string name;  // a source's name, or the name in the model; empty if it has none
   std::string op;    // empty for a source
   std::string scope;
-  std::string phase;  // phase that writes it
+  std::string phase;  // phase that writes the tensor
   std::string role;
-  std::string dtype;  // empty for scratch memory, like `shape`
+  std::string dtype;  // empty for scratch memory, as is `shape`
   std::vector<int64_t> shape;
   int64_t bytes = 0;
 
@@ -114,8 +114,8 @@ struct TensorUse {
   LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes))
 };
 
-// The communication of a rank in a step; empty for one rank. `exposed` is the time in which its computation waited;
-// `seconds` also counts communication that ran alongside computation. Both are medians over the samples.
+// The communication of a rank in a step; empty for one rank. `exposed` is the time in which computation waited for
+// communication; `seconds` also counts communication alongside computation. Both are medians over the samples.
 struct CommunicationUse {
   std::optional<int64_t> bytes, launches;
   std::optional<double> seconds, exposed;
@@ -132,7 +132,7 @@ struct MemoryUse {
   std::optional<int64_t> reserved_bytes;   // peak device memory reserved for tensors: torch's reserved_bytes
   std::map<std::string, int64_t> parts;
   std::string recompute;  // what backward recomputed: "none", "block", "block in layers 0-3 of 12", "every=2"
-  std::optional<int64_t> resident_bytes;        // in use before the step begins: weights, states, inputs, constants
+  std::optional<int64_t> resident_bytes;        // in use before the step: weights, optimizer states, inputs, constants
   std::optional<int64_t> after_forward_bytes;   // in use when forward has finished
   std::optional<int64_t> after_backward_bytes;  // in use when backward has finished
   std::vector<TensorUse> largest;               // tensors live at the predicted peak, largest first
@@ -185,8 +185,8 @@ struct SetupTimes {
   LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total, placement))
 };
 
-// The cost of the first steps: `excess` is their time minus that of as many steady steps. It is the sum of page faults
-// and the rest; `parts` shows where it occurred, by phase and, if launches were timed, by class of work.
+// The cost of the first steps: `excess` is their time minus the time of as many steady steps, and the sum of
+// `page_faults` and `rest`. `parts` divides the excess by phase and, if launches were timed, by class of work.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // number of first steps that were slower than the steady ones
@@ -214,8 +214,8 @@ inline constexpr const char* kPredicted = "predicted";
 struct Verdict {
   std::string rating;
   std::vector<std::string> reasons;
-  std::optional<double> lost{};  // share of the threads' sampling time that the largest single cause took
-  std::string lost_to{};         // that cause, such as "waiting for a core"; empty if none is known
+  std::optional<double> lost{};  // share of the threads' time that the worst disturbance took during sampling
+  std::string lost_to{};         // that disturbance, such as "waiting for a core"; empty if none is known
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
   LAPTIME_FIELDS(rating, reasons, (kFraction, lost), lost_to)
@@ -229,7 +229,7 @@ struct KernelUse {
   LAPTIME_FIELDS(op, signature, kernel)
 };
 
-// The program that measured; `id` distinguishes two builds of one commit.
+// The program that made the record; `id` distinguishes two builds of one commit.
 struct Binary {
   std::string version, commit, build_type, id;
 
@@ -245,10 +245,9 @@ struct Prediction {
   std::optional<double> measured_share;  // share of the predicted time from launches whose signatures were measured
   // The share of the predicted time that comes from launches measured on a disturbed machine; none if there are none.
   std::optional<double> disturbed_share;
-  std::string disturbance;  // the cause of most of that time: "12 % of the time was lost to other guests of the host"
+  std::string disturbance;             // the main disturbance: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, keyed like Record::time
-  // The interval that contained the measured time for 90 % of the earlier predictions on this machine; none if those
-  // are too few.
+  // The 90 % prediction interval, from the errors of earlier predictions on this machine; none if there are too few.
   std::optional<double> low, high;  // seconds
   std::optional<int64_t> earlier;   // number of earlier predictions
   std::vector<ClassShare> classes;
@@ -263,16 +262,16 @@ struct Record {
 
   int64_t schema_version = kSchemaVersion;
   std::string name;   // "step/model:small/ctx:256/dtype:float32/mode:eager"
-  std::string label;  // from the sweep's label pattern
+  std::string label;  // made from the sweep's label pattern
   Status status = Status::kOk;
   std::string reason;
   std::optional<int64_t> bytes_requested;
   std::optional<int64_t> bytes_available;  // available to the step: --memory-limit or 95 % of free memory
   std::string op;                          // op that failed
-  std::string scope;                       // "layers.3.attn.scores"
+  std::string scope;                       // scope of that op: "layers.3.attn.scores"
   JsonObject config;
-  std::string math_mode;                  // what actually ran, while `config.dtype` is what was requested
-  std::map<std::string, TimeStats> time;  // only times with exactly one sample per step
+  std::string math_mode;                  // the arithmetic that ran; `config.dtype` is the requested type
+  std::map<std::string, TimeStats> time;  // keyed by pass or phase; only times with exactly one sample per step
   HostClock host;
   std::vector<PhaseShare> phases;
   std::vector<ClassShare> classes;  // empty if timing the launches would have slowed the step down too much
@@ -283,7 +282,7 @@ struct Record {
   LossValues loss;
   LossScalingUse loss_scaling;
   DataUse data;
-  std::optional<int64_t> denormals;  // in weights and states after the last step, if later steps were slower
+  std::optional<int64_t> denormals;  // counted in weights and optimizer states if later steps were slower
   SetupTimes setup;
   Transient transient;
   Stopping stopping;
@@ -294,9 +293,9 @@ struct Record {
   std::string fingerprint;  // identifies the machine: records with different fingerprints or math_mode are not compared
   Binary binary;
   std::string sweep;        // name of the sweep; empty without one
-  std::string run;          // the same for all points of one command
-  std::string config_hash;  // of the resolved configuration; `--resume` finds records by it
-  std::string asked_hash;   // of the requested options, on any machine; `--resume` with a launcher uses it
+  std::string run;          // name of the run: the same for all points of one command
+  std::string config_hash;  // hash of the resolved configuration, by which `--resume` finds records
+  std::string asked_hash;   // hash of the requested options, used by `--resume` with a launcher
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
   // Defaulted in record_json.cpp, so that copies and destruction of this large struct are compiled only once.
@@ -322,7 +321,7 @@ struct Record {
 // version, or a time whose unit is not "s" or whose count is not the number of its samples.
 Record record_from_json(const Json& json);
 
-// One line without a line break; control bytes and characters outside ASCII are \u-escaped.
+// The record as one line of JSON, without a line break; control bytes and characters outside ASCII are \u-escaped.
 std::string to_text(const Record& record);
 // Throws Error for malformed JSON and for documents that exceed the limits on size (data/json_documents.h) or keys;
 // otherwise like record_from_json.
@@ -342,7 +341,7 @@ struct SchemaKey {
   Unit unit = Unit::kNone;
 };
 const std::vector<SchemaKey>& schema_keys();
-// Keys of `machine` as this program writes it; other programs may write others.
+// The keys that this program writes in `machine`; other programs may write other keys.
 const std::vector<SchemaKey>& machine_keys();
 
 // Hashes a configuration's canonical text to 16 hexadecimal digits.

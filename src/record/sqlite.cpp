@@ -20,7 +20,7 @@ constexpr int kMaxWaitsAfterStop = 1'000 / kWaitMs;
 constexpr int kMaxTextBytes = 80 << 20;
 
 // Whether processes can lock the file against each other. With `create`, a missing file is created, and removed again
-// if locks do not work. SQLite detects anything else that is wrong with the file.
+// if locks do not work. Returns true if the file cannot be opened; SQLite then reports why.
 bool locks_work(const std::filesystem::path& path, bool create) {
   constexpr mode_t kMode = 0644;
   constexpr int kFlags = O_CLOEXEC | O_NONBLOCK;

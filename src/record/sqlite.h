@@ -17,7 +17,7 @@ namespace laptime::sqlite {
 
 class Database;
 
-// Bytes of the file are corrupt; other parts of it may still be readable.
+// Thrown if bytes of the file are corrupt; other parts of the file may still be readable.
 class Damaged : public Error {
  public:
   using Error::Error;
@@ -39,7 +39,7 @@ class Statement {
   void bind_at(int parameter, double value);
   void bind_at(int parameter, int64_t value);
 
-  // Returns true while there is a row. A row's column values are valid until the next step.
+  // Moves to the next row; returns false if there is none. Column values are valid until the next call.
   bool step();
   // Resets the statement so that it can run again; bound values are kept.
   void reset() { sqlite3_reset(statement_.get()); }
@@ -73,7 +73,7 @@ class Database {
   const std::filesystem::path& path() const { return path_; }
   void execute(const std::string& sql) { check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr)); }
   int64_t query_integer(const std::string& sql);
-  // Takes the write lock up front, so that a reader never has to become a writer. Commits everything that `write`
+  // Takes the write lock first, so that a read lock never has to be upgraded. Commits everything that `write`
   // writes, or nothing if it throws. A nested call joins the outer transaction.
   void transact(const std::function<void()>& write);
   bool has_column(std::string_view table, std::string_view column);  // also false if the table does not exist

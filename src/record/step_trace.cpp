@@ -20,7 +20,7 @@ std::string_view text_at(const StepTrace& trace, const std::vector<int64_t>& col
 
 constexpr int64_t kNoLimit = int64_t{1} << 62U;
 
-// The smallest index that a column may contain, and the upper limit: most columns are indices into texts.
+// The half-open range of values that a column may contain; most columns are indices into texts.
 std::pair<int64_t, int64_t> range_of(std::string_view column, const StepTrace& trace) {
   if (column == "layer") return {-1, kNoLimit};
   if (column == "bytes" || column == "offset") return {0, kNoLimit};
@@ -82,7 +82,7 @@ double StepTrace::mean_seconds(size_t launch) const {
 bool is_measured(const StepTrace& trace) { return !trace.untraced.empty() && trace.mark != 0.0; }
 
 std::optional<double> traced_over_untraced(const StepTrace& trace) {
-  // Without marks, the totals of traced steps are those of untraced ones.
+  // Without marks, the total of a traced step is copied from an untraced step, so the ratio would say nothing.
   if (trace.untraced.empty() || trace.steps.empty() || !trace.mark) return std::nullopt;
   const double untraced = median(trace.untraced);
   double traced = 0;

@@ -29,17 +29,17 @@ struct TraceLaunch {
 
 // One buffer of a step. The trace owns the strings.
 struct TraceBuffer {
-  std::string_view name;   // name of a source or a named value; empty: none
+  std::string_view name;   // name of the source or value; empty if it has none
   std::string_view op;     // op of the launch that first writes the buffer; empty for a source
   std::string_view scope;  // scope of that launch
   std::string_view phase;  // phase of that launch; "setup" for a source or constant
   std::string_view role;   // "parameter", "gradient", "activation", ...
-  std::string_view dtype;  // empty for workspace, like `shape`
+  std::string_view dtype;  // empty for workspace, as is `shape`
   std::string_view shape;  // "[4, 256, 768]"
   int64_t bytes = 0;       // requested size; the allocation is rounded up
-  int64_t offset = 0;      // in the step's arena, or in the resident block
+  int64_t offset = 0;      // from the start of the step's arena, or of the resident block
   bool resident = false;   // lives for the whole run
-  bool saved = false;      // exists before backward, which reads it; not a parameter, gradient or state
+  bool saved = false;      // written before backward and read by it; not a parameter, gradient or state
   int64_t first = 0;       // first launch that uses the buffer; 0 for a resident buffer
   int64_t last = 0;        // last launch that needs the buffer; the number of launches if it outlives the step
 };
@@ -65,8 +65,8 @@ struct TraceBuffers {
 };
 
 // One traced step. If timestamps (marks) were taken, launches run back to back: each begins when the previous one has
-// ended. If the device recorded them, the gaps between launches are unknown, and `total` is that of the untraced step
-// before it.
+// ended. If the device recorded the launches, the gaps between them are unknown, and `total` is the time of the
+// untraced step before this one.
 struct TracedStep {
   double begin = 0;               // seconds from the start of the step to its first launch
   double total = 0;               // seconds of the whole step
@@ -84,11 +84,11 @@ struct TracedStep {
 struct DeviceUse {
   std::string records;           // what recorded the activity: "CUPTI"
   std::string missing;           // why there are no records; empty if there are
-  int64_t kernels = 0;           // kernels in one watched step
+  int64_t kernels = 0;           // kernels in one watched step, that is, one whose activity was recorded
   int64_t copies = 0;            // memory copies and fills in one watched step
-  std::vector<double> busy;      // per watched step, seconds in which any of them ran
-  std::vector<double> recorded;  // seconds of steps that were replayed from a recording
-  int64_t usually_recorded = 0;  // 1: untraced steps were replayed too
+  std::vector<double> busy;      // per watched step, seconds in which any kernel, copy or fill ran
+  std::vector<double> recorded;  // seconds of steps that were replayed as a graph
+  int64_t usually_recorded = 0;  // 1 if the untraced steps were replayed, too
 
   friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
   LAPTIME_FIELDS(records, missing, kernels, copies, (kSeconds, busy, recorded), usually_recorded)
@@ -108,7 +108,7 @@ struct StepTrace {
   DeviceUse device;
   // FLOP/s of matrix products in this step's type, and main-memory bytes/s, as measured or used for the prediction.
   std::optional<double> peak_flops, bandwidth;
-  std::optional<double> datasheet_flops, datasheet_bandwidth;  // for the device; FLOP/s, bytes/s
+  std::optional<double> datasheet_flops, datasheet_bandwidth;  // from the device's data sheet; FLOP/s, bytes/s
   std::optional<int64_t> cache_bytes;                          // size of the last-level cache
 
   size_t launch_count() const { return launches.op.size(); }
@@ -147,7 +147,7 @@ std::optional<double> traced_over_untraced(const StepTrace& trace);
 bool is_disturbed(const StepTrace& trace);
 
 // Throws Error unless each column has one entry per launch or buffer, and its values are within bounds: indices into
-// `texts`, launches (or their number, for the end of a buffer), flags of 0 or 1, and sizes of at least 0.
+// `texts` and launches (the end of a buffer may be the number of launches), flags of 0 or 1, and sizes of at least 0.
 void check(const StepTrace& trace);
 
 // The modules of a scope, outermost first. An index belongs to the preceding name: "layers.3.attn.scores" has the

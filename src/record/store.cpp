@@ -32,7 +32,7 @@ auto read_row(const Database& database, const char* table, int64_t id, Read read
   }
 }
 
-// The record as its own machine stored it: an import may have appended run_mark to the run's name.
+// The record with its original run name, without the run_mark that an import may have appended.
 Record with_own_run(Record record) {
   const std::string mark = run_mark(record.fingerprint);
   if (!record.fingerprint.empty() && record.run.ends_with(mark)) record.run.resize(record.run.size() - mark.size());
@@ -83,7 +83,7 @@ class Scan {
   }
 
  private:
-  // Fills a record for each id; the result is false for ids that are not in the listing.
+  // Reads the record of each id; an element of the result is false if its id is not in the listing.
   std::vector<bool> read_batch(Statement& rows, std::span<const int64_t> ids, Extent extent,
                                std::vector<Record>& records) {
     std::vector<bool> found(ids.size(), false);
@@ -126,7 +126,7 @@ class Scan {
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
 
-  // Returns false if damage ends the rows early.
+  // Appends the ids that the query returns; false if damage ends the rows early.
   bool add_ids(const std::string& sql, std::vector<int64_t>& ids) {
     try {
       Statement rows(database_, sql);
@@ -138,8 +138,8 @@ class Scan {
     }
   }
 
-  // The index has a hundredth of the table's bytes. If both are damaged, every id that was ever assigned is tried, up
-  // to kMaxTried.
+  // Reads the ids from the index, which has a hundredth of the table's bytes, or else from the table. If both are
+  // damaged, tries every id that was ever assigned, up to kMaxTried.
   std::vector<int64_t> ids_of_records() {
     std::vector<int64_t> ids;
     if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
@@ -329,7 +329,7 @@ std::optional<Store::Resumed> Store::newest_resumed() const {
   return Resumed{std::string(row.text(0)), row.integer(1)};
 }
 
-// A hash, because fingerprints of machines with the same processor model share a prefix.
+// Uses a hash, because fingerprints of machines with the same processor model share a prefix.
 std::string run_mark(std::string_view fingerprint) {
   return fmt::format("@{:08x}", static_cast<uint32_t>(fnv1a64(fingerprint)));
 }

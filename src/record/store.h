@@ -37,7 +37,7 @@ struct KernelChoice {
   LAPTIME_FIELDS(device, signature, kernel, (kSeconds, seconds), created)
 };
 
-// The time of one launch, with a given signature, in a running step on a device: the mean of runs with similar times.
+// The time that a launch with a given signature takes in a step on a device: the mean over runs with similar times.
 struct LaunchCost {
   std::string device;
   int64_t threads = 0;  // 0 for a device without threads
@@ -50,7 +50,7 @@ struct LaunchCost {
   double seconds = 0;
   std::string created;        // date of the newest of these runs; ISO 8601, UTC
   int64_t runs = 1;           // number of runs averaged in `seconds`
-  std::string disturbance{};  // what disturbed the machine meanwhile, with a figure; empty: nothing
+  std::string disturbance{};  // what disturbed the machine during the runs, and how much; empty if nothing did
 
   static constexpr const char* kTable = "launch_costs";
   static constexpr const char* kOrder = "threads, signature";
@@ -59,9 +59,9 @@ struct LaunchCost {
                  created, runs, disturbance)
 };
 
-// Merges a newer measurement of the same launch into `known`. Other programs can only make a launch slower, so a run
-// that took 1.5 times as long is ignored, and one that is faster by that factor replaces the mean, as does another
-// kernel. If only one of the two was disturbed, only the undisturbed one counts.
+// Merges a newer measurement of the same launch into `known`. A measurement with another kernel replaces `known`. If
+// only one of the two was disturbed, only the undisturbed one counts. Other programs can only make a launch slower, so
+// a measurement more than 1.5 times as long is ignored, and one faster by more than that factor replaces `known`.
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer);
 
 // The best value ever measured for a limit of one device, with a name such as
@@ -79,7 +79,7 @@ struct MeasuredPeak {
   LAPTIME_FIELDS(device, name, value, unit, created)
 };
 
-// A limit is a maximum (for seconds, a minimum), because any interference only makes it look worse.
+// Returns the higher value (the lower one for seconds), because interference only makes a limit look worse.
 const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& newer);
 
 // The suffix that distinguishes another machine's run from a run with the same name.
@@ -104,7 +104,7 @@ class Store {
   // Throws Error unless a record could be written now. Checks by rewriting a value that the file already contains.
   void check_writable();
 
-  // Returns the record's id. `text` is the record as written by to_text.
+  // Stores a record and returns its id. `text` is the record as written by to_text.
   int64_t append(std::string_view text, const std::optional<StepTrace>& trace = {});
   int64_t append(const Record& record, const std::optional<StepTrace>& trace = {}) {
     return append(to_text(record), trace);
@@ -114,7 +114,7 @@ class Store {
   void write_together(const std::function<void()>& write);
   // The id of the stored record that equals this one, ignoring the suffix that import gives to runs (run_mark).
   std::optional<int64_t> find_same(const Record& record) const;
-  // Returns false if the record already has a trace.
+  // Adds a trace to a stored record. Returns false if the record already has one.
   bool add_trace(int64_t id, const StepTrace& trace);
   // Whether a machine with another fingerprint has a run with this name.
   bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
@@ -161,7 +161,7 @@ class Store {
   std::vector<int64_t> resumed_by(std::string_view text) const;
   // Every run that took records from the store, with the records' ids.
   std::map<std::string, std::vector<int64_t>> resumed() const;
-  // The newest run that took records, and the newest record at that time; none if no run did.
+  // The newest run that took records, and the id of the newest record at that time; none if no run did.
   struct Resumed {
     std::string run;
     int64_t newest_id = 0;
@@ -192,15 +192,16 @@ struct Imported {
   int64_t traces = 0;  // traces that were added, possibly to known records
 };
 
-// Throws Error with the line of the first document that is not a record; a `trace` next to a record's fields is its
-// trace.
+// Throws Error with the line of the first document that is not a record, or whose trace (the key `trace` next to the
+// record's fields) is invalid.
 void check_records(const std::string& path);
 
 // Adds the records that the store lacks; a record that equals a stored one counts as known. If another machine's run
 // has the same name, run_mark is appended to the imported name, so that the runs stay separate.
 Imported import_records(Store& store, const std::string& path);
 
-// Also copies the notes on resumed records. Unreadable records are skipped, and `problem` receives a message for each.
+// Like import_records; also copies the notes on resumed records. `problem` receives a message for each unreadable
+// record.
 Imported import_store(Store& store, const Store& other, const Store::Problem& problem);
 
 }  // namespace laptime

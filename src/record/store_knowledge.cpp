@@ -29,7 +29,7 @@ T value_of(const Statement& row) {
   return value;
 }
 
-// In a file with the first schema, the tables do not name devices, and some tables are missing.
+// Empty for a file with the first schema, in which the tables do not name devices or are missing.
 template <class T>
 std::vector<T> values_of(Database& database, std::string_view device) {
   std::vector<T> values;
@@ -112,7 +112,7 @@ LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
 }
 
 std::vector<double> Store::prediction_errors(std::string_view fingerprint) const {
-  // Only the newest records, because they are the most relevant and reading all would take longer.
+  // Reads only the newest records, because they are the most relevant and reading all would take longer.
   Statement rows(*database_, R"sql(
     SELECT predicted / measured - 1 FROM (
       SELECT json_extract(json, '$.prediction.time.' || pass) AS predicted,

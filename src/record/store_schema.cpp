@@ -85,7 +85,7 @@ std::array<std::string, kVersion> versions() {
   )sql",
       "", "ALTER TABLE launch_costs ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;",
       // Records that a command took from the store instead of measuring them (--resume). `newest_id` is the id of the
-      // newest record at that time. It orders the command among the others and may be its only trace.
+      // newest record at that time; it orders the run among the others, even if the run added no record.
       R"sql(
     CREATE TABLE resumed (
       run         TEXT NOT NULL,
@@ -94,7 +94,7 @@ std::array<std::string, kVersion> versions() {
     );
   )sql",
       "ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';",
-      "",  // a listing in one table
+      "",  // created an older listing, in one table, which version 11 replaces
       // Damage to any byte of the schema hides the whole store, so the schema is kept short: its views list the fields
       // only once.
       R"sql(

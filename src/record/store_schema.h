@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// A store cannot be written in this place: there is no permission, or the file system does not support locks.
+// Thrown if a store cannot be written in this place, for lack of permission or because the file system has no locks.
 class StoreUnavailable : public Error {
  public:
   explicit StoreUnavailable(const std::string& message, bool has_locks = true)

@@ -1,4 +1,4 @@
-// The times of a record: found by pass or phase, and computed from samples.
+// Finds the times of a record by pass or phase, and computes times from samples.
 #pragma once
 
 #include <optional>

@@ -17,9 +17,9 @@ namespace laptime {
 
 // Lines, a table or a picture; an answer lists its parts in reading order.
 struct AnswerPart {
-  std::vector<std::string> lines{};  // for people; wrapped at spaces, with continuation lines indented like the first
-  Table table{};                     // no columns: no table
-  std::function<std::string(const TextStyle& style)> picture{};  // for people: complete lines
+  std::vector<std::string> lines{};  // for people; wrapped at spaces, continued with the line's own indent
+  Table table{};                     // without columns if the part has no table
+  std::function<std::string(const TextStyle& style)> picture{};  // for people; returns complete lines
   bool for_people = true;
   bool for_data = true;  // CSV and JSON include the table
 };
@@ -33,7 +33,7 @@ struct PointAnswer {
   std::vector<AnswerPart> parts{};
 
   void say(std::string line);                // for people; ignores an empty line
-  void say(std::vector<std::string> lines);  // each line as above
+  void say(std::vector<std::string> lines);  // says each line
   void show(Table table);                    // for people and programs
   void keep(Table table);                    // only for programs
   void draw(std::function<std::string(const TextStyle& style)> picture);
@@ -41,15 +41,15 @@ struct PointAnswer {
   void say_findings(std::initializer_list<std::string_view> kinds);    // says findings of these kinds, indented
 };
 
-// An answer with the record's name, status and reason, and no parts yet.
+// Returns an answer with the record's name, status and reason, and no parts yet.
 PointAnswer answer_about(const Record& record);
 
-// Like answer_about, and says the status and reason: "out_of_memory: predicted: ...".
+// Like answer_about, with a line for the status and reason: "out_of_memory: predicted: ...".
 PointAnswer answer_without_result(const Record& record);
 
 std::string text_of(const PointAnswer& answer, const TextStyle& style);
 std::string markdown_of(const PointAnswer& answer);
-// {"name", "status", "reason", "findings": [...], "tables": {name: [{...}, ...], ...}}
+// The answer as {"name", "status", "reason", "findings": [...], "tables": {name: [{...}, ...], ...}}.
 Json json_of(const PointAnswer& answer);
 // The rows of all tables of all answers under one header: name, table, and the union of all columns.
 std::string csv_of(const std::vector<PointAnswer>& answers);
@@ -57,7 +57,7 @@ std::string csv_of(const std::vector<PointAnswer>& answers);
 // Parses columns from "KEY=TITLE@RANK; ...". A narrow terminal drops the highest rank first. A column without a title
 // is only for programs, a leading '<' marks text, and the key's suffix determines the unit.
 std::vector<TableColumn> columns_from(std::string_view list);
-// "total_s" counts seconds, "peak_bytes" bytes, "time_share" a fraction.
+// The unit that a key's suffix states: seconds for "total_s", bytes for "peak_bytes", a fraction for "time_share".
 Unit unit_of_key(std::string_view key);
 // The part as a fraction of the whole; null if there is no whole.
 Json share_of(double part, double whole);
@@ -69,8 +69,8 @@ struct Bar {
   double value = 0;
   std::string after{};
 };
-// One line "label  number  bar  after" per bar, at most `widest` columns wide. The last text is aligned only if there
-// are numbers.
+// One line "label  number  bar  after" per bar, at most `widest` columns wide. The texts after the bars are aligned
+// only if there are numbers.
 std::string bars_text(const std::vector<Bar>& bars, size_t widest, const TextStyle& style);
 
 }  // namespace laptime

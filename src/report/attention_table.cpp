@@ -47,7 +47,7 @@ bool AttentionTable::suits(const Records& expected) {
   return is_suited && !points.empty();
 }
 
-// The size with these labels. A planned point may not know all labels.
+// The size with these labels; null if there is none. A planned point may lack some labels, which then match any text.
 AttentionTable::Size* AttentionTable::find(const std::vector<std::string>& labels) {
   const auto is_same = [](const std::string& planned, const std::string& found) {
     return planned == found || planned.empty() || planned == "null";
@@ -88,7 +88,7 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
 
 TableRow AttentionTable::row_of(const Size& size) const {
   TableRow row{.cells = {size.labels.begin(), size.labels.end()}};
-  std::vector<const Record*> records;  // one per mode; null: not yet
+  std::vector<const Record*> records;  // one per mode; null if it has not arrived
   for (const std::string& mode : modes_) {
     const auto found = size.by_mode.find(mode);
     records.push_back(found == size.by_mode.end() ? nullptr : &found->second);

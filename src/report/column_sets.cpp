@@ -47,7 +47,7 @@ Json arithmetic(const Record& record, std::string_view) {
   return text;
 }
 
-// The number of samples taken, or else of steps requested.
+// The number of samples taken, or the number of steps requested if none were taken.
 Json steps(const Record& record, std::string_view) {
   return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
 }
@@ -59,7 +59,7 @@ Json mode(const Record& record, std::string_view) {
   return record.config.text("mode") + (none ? "" : " -" + lowered);
 }
 
-// Booleans as the source documents write them.
+// A boolean as the source documents write it.
 Json truth(bool value) { return value ? "True" : "False"; }
 
 struct Reader {
@@ -143,7 +143,7 @@ struct Definition {
 
 constexpr Unit kPlain = Unit::kNone;
 constexpr Unit kSeconds = Unit::kSeconds;
-constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // steps taken, or else requested
+constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // warm-up steps taken, or else those requested
 constexpr std::string_view kPhase = "median time of this phase";
 
 // clang-format off
@@ -222,7 +222,8 @@ constexpr std::array<Definition, 47> kOfSets{{
 
 constexpr std::string_view kAverages = "model,forward_only,warmup_steps,benchmark_steps,avg,std of all";
 
-// "16 predicted times: median error 6.1 %, at most 14.0 %; memory error at most 0.10 %". Empty if no record has both.
+// "16 predicted times: median error 6.1 %, at most 14.0 %; memory error at most 0.10 %". Empty if no record has both a
+// predicted and a measured time.
 std::string prediction_summary(const Records& records) {
   std::vector<double> times;
   std::optional<double> bytes;
@@ -316,7 +317,7 @@ const Definition* find_definition(std::span<const Definition> definitions, std::
   return found == definitions.end() ? nullptr : &*found;
 }
 
-// "context", "ctx", "seq-len": an option's alternative names besides its key.
+// The alternative names of an option besides its key: "context", "ctx", "seq-len".
 std::vector<std::string> names_of(const OptionRow& row) {
   std::vector<std::string> names;
   if (row.option.flag != row.option.key) names.emplace_back(row.option.flag);

@@ -23,7 +23,7 @@ namespace {
 
 // clang-format off
 constexpr std::array kShortNames{
-    // The default table and the options explain these.
+    // Short names that the default table or the options explain.
     ShortName{"n", "count"}, ShortName{"tokens/s", "tokens_per_second"},
     ShortName{"peak", "peak_memory|predicted_peak_memory"}, ShortName{"mfu", "mfu_measured|mfu_datasheet"},
     ShortName{"arithmetic", "math_mode"}, ShortName{"verdict", "verdict.rating"}, ShortName{"loss", "loss.values"},
@@ -51,7 +51,7 @@ constexpr std::array kShortNames{
     ShortName{"first_steps_s", "transient_excess", "extra time of the first steps compared with as many steady ones"}};
 // clang-format on
 
-// Derived columns are computed, even if the record has a key with that name.
+// Derived columns: their values are computed, even if the record has a key with that name.
 constexpr std::string_view kPredictedColumn = "predicted";
 constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
 constexpr std::string_view kModelColumn = "model";
@@ -95,7 +95,7 @@ Json value_at(const T& field, std::string_view path, bool keeps_empty_text) {
   }
 }
 
-// Like find_path() on the object's JSON, but without building the rest of it.
+// Like find_path() on the object's JSON, but converts only the field on the path.
 template <StatesFields T>
 Json field_at(const T& object, std::string_view path) {
   const std::string_view segment = next_segment(path);
@@ -143,7 +143,7 @@ std::optional<SchemaKey> find_key(std::string_view path) {
   return std::nullopt;
 }
 
-// A list of objects does not fit in a row. For an empty list, the schema determines the element type.
+// Whether a value is a list of objects, which does not fit in a row. The schema decides for an empty list.
 bool is_list_of_objects(const std::string& path, const Json& value) {
   if (!value.is_array()) return false;
   return value.empty() ? schema_type(path) == "list of object" : value[0].is_object();

@@ -1,4 +1,4 @@
-// Parses column lists, and implements comparing columns, what tables need from their columns, and row order.
+// Parses column lists; reads columns that compare rows; determines the extent that tables need, and the order of rows.
 #include "report/columns.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// Columns of files: first the configuration's names, then those of the results.
+// The default columns of files: first the configuration, then the results.
 constexpr std::string_view kConfiguration =
     "name,label,status,predicted,system,device,threads,pass,mode,dtype,model,edition,d_model,d_ff,num_layers,num_heads,"
     "vocab_size,context_length,batch_size,recompute,lower,keep,float32_precision,optimizer,seed";
@@ -27,7 +27,7 @@ constexpr std::string_view kResults =
 struct RatioColumn {
   std::string_view name;
   std::optional<Speedup> (Speedups::*ratio)(const Record&, std::string_view) const;
-  double Interval::*end = nullptr;  // which end of the interval; null: the ratio, which people see with its interval
+  double Interval::*end = nullptr;  // the end of the interval to show; null: the ratio, for people with its interval
 };
 constexpr std::array<RatioColumn, 6> kRatioColumns{{{"speedup", &Speedups::speedup},
                                                     {"speedup_low", &Speedups::speedup, &Interval::low},
@@ -65,7 +65,7 @@ const RatioColumn* find_ratio(std::string_view name) {
   return found == kRatioColumns.end() ? nullptr : found;
 }
 
-// Appends a column unless it equals one of the first `earlier` columns.
+// Appends a column unless one of the first `earlier` columns has the same title, unit and note.
 void add_once(std::vector<Column>& columns, size_t earlier, Column column) {
   const auto end = columns.begin() + static_cast<std::ptrdiff_t>(earlier);
   const bool is_new = std::none_of(columns.begin(), end, [&](const Column& other) {
@@ -110,7 +110,7 @@ SortKey sort_key(std::string_view text, std::string_view where, bool is_descendi
   return {std::string(text.substr(0, colon)), direction.empty() ? is_descending : direction == "desc"};
 }
 
-// Numbers sort before everything else, which is ordered by its text.
+// Numbers sort before all other values, which are ordered by their text.
 bool value_before(const Json& a, const Json& b) {
   if (a.is_string() && b.is_string()) return a.text() < b.text();
   if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();

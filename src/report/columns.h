@@ -27,7 +27,7 @@ namespace laptime {
 // "model".
 std::string resolved_column(std::string_view name);
 
-// The canonical spelling of `value` if the column is an option: "bfloat16" for "bf16" of dtype.
+// The canonical spelling of `value` if the column is an option ("bfloat16" for "bf16" of dtype); otherwise `value`.
 std::string meant_word(std::string_view column, std::string_view value);
 
 // Reads a column from records; the name is looked up only once.
@@ -37,11 +37,10 @@ class ColumnValue {
   explicit ColumnValue(std::string_view column);
 
   Json of(const Record& record) const;       // null if the record has no value
-  Json matched(const Record& record) const;  // what a filter compares: the value, or every alternative spelling
+  Json matched(const Record& record) const;  // the value as filters compare it; a list if it has several spellings
   Extent extent() const;                     // the extent of a record that is needed to read the value
-  bool is_of_document() const {
-    return parts_.front().document != nullptr;
-  }  // whether the header exists only in a source document
+  // Whether the name is a header that only tables of the source documents have.
+  bool is_of_document() const { return parts_.front().document != nullptr; }
 
  private:
   struct Part {
@@ -51,7 +50,7 @@ class ColumnValue {
   };
   static Json of_part(const Part& part, const Record& record);
 
-  std::vector<Part> parts_;  // the first known one is used
+  std::vector<Part> parts_;  // the first one that has a value is used
 };
 Json value_of(const Record& record, std::string_view column);
 
@@ -64,7 +63,7 @@ std::vector<std::pair<std::string, Json>> leaves_of(const Record& record);
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others = {});
 
-// Names that are short for another one: {"ctx", "config.context_length"}, ...
+// A short name of a column: {"ctx", "config.context_length"}.
 struct ShortName {
   std::string_view name;
   std::string_view path;
@@ -82,9 +81,9 @@ struct Column {
   std::string title;               // the name that users write, and the header in files
   std::string shown{};             // the header for people; empty: the title
   Unit unit = Unit::kNone;         // the unit shown to people; files contain the plain number
-  bool text = false;               // left-aligned
-  bool of_phase = false;           // also has a value for a single phase
-  bool setting = false;            // an option: distinguishes rows
+  bool text = false;               // whether the cells are text, which is left-aligned
+  bool of_phase = false;           // has a value for each phase, too
+  bool setting = false;            // an option, which distinguishes rows
   Extent extent = Extent::kWhole;  // extent of a record that `read` needs
   int drop = 0;                    // narrow terminals omit the highest first; 0: never omitted
   size_t width = 6;                // minimum width in a table that is printed incrementally
@@ -121,7 +120,7 @@ struct ColumnWord {
   std::string unit;  // "-" if none
   std::string help;  // one line
 };
-// Headers, metrics, short names, options and the headers of column sets.
+// All column names: headers, metrics, short names, options, and the headers of column sets.
 std::vector<ColumnWord> column_words();
 
 std::optional<Column> table_column(std::string_view header);
@@ -136,17 +135,17 @@ std::vector<Column> columns_of(std::string_view list, const Records& records);
 // ("median_s"); other columns may follow it.
 std::vector<Column> data_columns(std::string_view list, const Records& records);
 
-// The first of the default data columns: names, status and options. samples_csv() has them too.
+// The leading default data columns: names, status and options. samples_csv() writes them, too.
 std::vector<std::string_view> configuration_columns();
 
 std::string summary_of_columns(std::string_view list, const Records& records);
 
-// How much of each record a table with these columns reads; a row also needs the status and its reason.
+// The extent of each record that a table with these columns needs, at least `least`, which has status and reason.
 Extent extent_of_columns(std::span<const Column> columns, Extent least = Extent::kListed);
 
 // Passes a record to the columns that compare rows, as a possible baseline.
 void add_baseline(std::span<const Column> columns, const Record& record);
-// The baselines in the records. Intervals need samples: Extent::kWhole.
+// The baselines in the records. Only Extent::kWhole reads the samples from which intervals are computed.
 Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig);
 
 // The columns that compare rows: "speedup", "gain" and the ends of their intervals.
@@ -156,7 +155,7 @@ Json compared_value(std::string_view name, const Speedups& speedups, const Recor
 // "1.5x (1.2-1.7)"; "1x" for the baseline, and only the ratio for predicted times, which have no interval.
 std::string speedup_text(const std::optional<Speedup>& speedup);
 
-// ---- --sort: order of records by their columns, and of tables by one of theirs
+// ---- --sort: the order of records and of table rows
 
 // `order` is "column[:asc|:desc]"; several are joined by commas, most significant first. Records without a value come
 // last, and equal records keep their order. Throws Error for an unknown column or direction.
@@ -182,7 +181,7 @@ std::string_view document_source(std::string_view header);
 // The column with this header in any column set. There must be one.
 Column document_column(std::string_view header);
 Column plain_column(std::string_view name, bool is_text);
-// The reader for a source; column_sets.cpp describes the grammar of sources.
+// The function that reads a source; column_sets.cpp describes the grammar of sources.
 std::function<Json(const Record& record, std::string_view phase)> reader_of(std::string_view source);
 Json value_in(const TimeStats& time, std::string_view path);
 inline constexpr std::string_view kPopulationNote = "std divides by n (population)";

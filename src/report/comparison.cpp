@@ -1,5 +1,5 @@
-// Uses medians over rounds, and part times from the quieter rounds only, so that a disturbance in one round neither
-// creates nor hides a difference.
+// Writes the answers of laptime compare. Uses medians over rounds, and part times from the quieter rounds only, so that
+// a disturbance in one round neither creates nor hides a difference.
 #include "report/comparison.h"
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ std::vector<TableCell> ratio_row(const std::string& label, const std::optional<d
           std::string(verdict)};
 }
 
-// `sure`: the interval as text.
+// States the ratio and whether it is a difference; `sure` is the interval as text.
 std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure) {
   const bool differs = difference == Difference::kSlower || difference == Difference::kFaster;
   const std::string verdict = difference == Difference::kSame
@@ -184,8 +184,8 @@ std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
   return differences_by(rounds, [](const std::string&, const std::string& op) { return op; });
 }
 
-// The `most` largest `parts`; they sum to `whole` minus the time between launches. If there is a difference, shares are
-// relative to it.
+// A table of the `most` largest of the `parts`, which sum to `whole` minus the time between launches. If there is a
+// difference, each part's share of it is shown.
 Table parts_table(const char* name, const char* key, const std::vector<PartDifference>& parts,
                   const PartDifference& whole, bool is_decided, size_t most) {
   Table table{.name = name,
@@ -216,7 +216,7 @@ Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
 }
 
 std::string rounds_sentence(const std::vector<double>& ratios) {
-  constexpr size_t kFew = 9;  // fits on one line
+  constexpr size_t kFew = 9;  // this many ratios fit on one line
   if (ratios.size() > kFew) {
     const auto [least, most] = std::ranges::minmax_element(ratios);
     return fmt::format("B / A in {} rounds: {:.3f} to {:.3f}, median {:.3f}", ratios.size(), *least, *most,
@@ -227,7 +227,7 @@ std::string rounds_sentence(const std::vector<double>& ratios) {
   return text;
 }
 
-// Reports the part with the largest share of the difference; does nothing if no part has the same sign.
+// Reports the part with the largest share of the difference; nothing if all parts changed in the other direction.
 void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
                const PartDifference& whole) {
   const auto cause = std::ranges::find_if(
@@ -294,7 +294,7 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
     add_cause(answer, "largest_part_difference", parts, whole);
   }
   answer.show(phases_of(rounds, margin));
-  // People see the first rows of the first of these tables.
+  // People see only the first rows of the first table; programs get all tables.
   bool is_first = true;
   const auto add = [&](const char* name, const char* key, const std::vector<PartDifference>& of) {
     if (of.empty()) return;

@@ -19,14 +19,14 @@ namespace laptime {
 struct RoundFigures {
   std::string pass;                    // the key of the compared time
   std::map<std::string, double> time;  // medians in seconds, by keys of Record::time
-  std::vector<std::string> phases;     // those keys that are phases, in order
+  std::vector<std::string> phases;     // the keys of `time` that are phases, in order
   // Mean seconds of a traced step by "phase part" and op; empty without a trace.
   std::map<std::string, std::map<std::string, double>> parts;
   double traced = 0;             // mean seconds of a traced step
   double tokens_per_second = 0;  // 0 if unknown
 };
 
-// `record` must have status ok.
+// The results in the record, which must have status ok, and in the trace of a process.
 RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace);
 
 struct ComparedRound {
@@ -46,12 +46,12 @@ RoundTimes times_of(const std::vector<ComparedRound>& rounds);
 
 PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
 
-// The ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose`, all tables.
-// Requires at least one round. `margin`: the largest difference that does not matter, as a fraction.
+// Shows the ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose`, all
+// tables. Requires at least one round. `margin`: the largest difference that does not matter, as a fraction.
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
                               bool verbose = false);
 
-// `confidence`: level of the intervals, as a fraction. Requires at least one pair.
+// Compares stored records. `confidence`: level of the intervals, as a fraction. Requires at least one pair.
 PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin, double confidence);
 

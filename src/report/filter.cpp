@@ -1,4 +1,4 @@
-// Parses a filter and evaluates it on records.
+// Parses filters, evaluates them on records, and selects records of a store.
 #include "report/filter.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ struct Filter::Comparison {
   std::optional<double> number;  // the value as a number, with its unit applied
   bool null = false;             // the bare word `null`
   ColumnValue read;              // reads the column from records
-  bool compares;                 // the column compares rows, like speedup
+  bool compares;                 // whether the column compares rows, as speedup does
   std::vector<int64_t> ids;      // stored records that match regardless of their value
 
   Comparison(std::string name, std::string_view op)
@@ -42,7 +42,7 @@ constexpr int kAnd = -1;
 constexpr int kOr = -2;
 constexpr int kNot = -3;
 
-// Longer operators come first.
+// Longer operators come first, so that "<=" is not read as "<".
 constexpr std::array<std::string_view, 8> kOperators{"==", "!=", "<=", ">=", "=", "<", ">", "~"};
 
 constexpr std::array<std::string_view, 11> kUnits{"", "%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
@@ -106,7 +106,7 @@ class Parser {
     return true;
   }
 
-  // Takes a word, or quoted text, which may be empty.
+  // Consumes a word or quoted text; quoted text may be empty.
   std::string take_text(bool in_list, const std::string& expected, bool& is_quoted) {
     skip_spaces();
     const char mark = at_ < text_.size() ? text_[at_] : ' ';
@@ -228,7 +228,7 @@ bool compare(const Comparison& comparison, const Json& value) {
     return comparison.op == "!=";
   }
   const std::string text = plain_text(value);
-  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
+  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // such as the edition "2025"
   if (number && comparison.number) return holds(comparison.op, *number, *comparison.number);
   if (comparison.op == "=") return text == comparison.value || text == comparison.meant;
   if (comparison.op == "!=") return text != comparison.value && text != comparison.meant;
@@ -279,7 +279,7 @@ Extent Filter::extent() const {
 }
 
 bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison&)>& read) const {
-  std::vector<std::optional<bool>> results;  // none: it depends on values that are not known
+  std::vector<std::optional<bool>> results;  // results of operands; none if unknown values decide
   for (const int step : program_) {
     if (step >= 0) {
       const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
@@ -294,7 +294,7 @@ bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison
     }
     results.pop_back();
     std::optional<bool>& first = results.back();
-    const bool decides = step == kOr;  // the value of one operand that decides without the other
+    const bool decides = step == kOr;  // the operand value that decides regardless of the other operand
     if (first != decides && (first || last == decides)) first = last;
   }
   return results.empty() || results.back().value_or(true);

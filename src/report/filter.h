@@ -42,13 +42,13 @@ class Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
-  // Adds a requirement: a match must satisfy `column op value`, or be a stored record with one of these ids
+  // Adds a requirement: a record must satisfy `column op value`, or be a stored record with one of these ids
   // (ascending).
   void require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids = {});
 
   bool is_empty() const { return program_.empty(); }
 
-  // Throws Error for a column that no record can have, and for a group of columns.
+  // Throws Error for a column that no record can have, or that is a group of columns.
   void check(const Records& records) const;
 
   Extent extent() const;
@@ -64,7 +64,7 @@ class Filter {
   struct Comparison;
 
  private:
-  // False if the values that `read` knows exclude a match.
+  // False if the values that `read` returns exclude a match; `read` returns none for a value that is not known yet.
   bool matches_by(const std::function<std::optional<Json>(const Comparison&)>& read) const;
 
   std::vector<Comparison> comparisons_;
@@ -94,7 +94,7 @@ class StoredRecords : public Records {
 
  private:
   const Store& store_;
-  Store::Problem problem_;  // passes on each message only once
+  Store::Problem problem_;  // reports each problem only once
   std::vector<int64_t> ids_;
 };
 

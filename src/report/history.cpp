@@ -21,7 +21,7 @@ namespace {
 struct Entry {
   std::string created;
   std::string commit;
-  std::string build;  // commit and identity of the program
+  std::string build;  // the program's commit and build id
   std::vector<double> values;
   double value = 0;  // median of the records
 };
@@ -71,7 +71,7 @@ std::map<size_t, double> changes_of(const std::vector<double>& values, double le
   return changes;
 }
 
-// Describes the last change of level: number of values and changes, and the latest change.
+// States the number of values and of level changes, and the latest change.
 Finding finding_of(const Series& series, const std::map<size_t, double>& changes, const HistoryOptions& options) {
   Json values{
       {"figures", series.entries.size()}, {"by", options.by_commit ? "build" : "record"}, {"changes", changes.size()}};

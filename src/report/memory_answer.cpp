@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kSummaryRows = 6;  // rows of the timeline
+constexpr size_t kSummaryRows = 6;  // rows of the timeline in a summary
 constexpr size_t kRows = 12;
 constexpr size_t kNamedShares = 4;
 constexpr size_t kWidthWithoutTerminal = 100;
@@ -31,13 +31,13 @@ struct Picture {
 
   size_t column_of(size_t launch) const { return std::min(columns - 1, launch * columns / ledger.launches()); }
 
-  // Rounded up.
+  // The height of a bar in eighths of a row, rounded up.
   size_t eighths_of(int64_t bytes) const {
     const double share = static_cast<double>(bytes) / static_cast<double>(top);
     return static_cast<size_t>(std::ceil(share * static_cast<double>(rows * 8) - 1e-9));
   }
 
-  // One character of a bar; `row` counts from the bottom.
+  // The character of a bar in one row; `row` counts from the bottom.
   std::string cell(size_t row, size_t height, size_t resident) const {
     const size_t below = row * 8;
     if (height <= below) return " ";
@@ -46,7 +46,7 @@ struct Picture {
     return style.unicode ? kBlocks.at(std::min<size_t>(8, height - below) - 1) : "#";
   }
 
-  // The top edge is labelled with the peak, and the row of the bytes that live for the whole run with their size.
+  // Draws the bars. The peak labels the top edge, and the resident bytes label the row that they reach.
   std::string bars() const {
     const size_t resident = eighths_of(ledger.resident());
     std::vector<size_t> heights;
@@ -83,7 +83,7 @@ struct Picture {
 
 Json share(int64_t part, int64_t whole) { return share_of(static_cast<double>(part), static_cast<double>(whole)); }
 
-// The parts of the peak; they sum to the bytes that the plan allocates.
+// The parts of the peak, which sum to the bytes that the plan allocates.
 Table categories_table(const std::vector<Finding>& findings, const MemoryLedger& ledger) {
   Table table{.name = "categories", .columns = columns_from("<category=at the peak; bytes=bytes; share=share")};
   const auto add = [&](const std::string& key, int64_t bytes) {

@@ -45,9 +45,9 @@ class MemoryPeaks {
 
   void add(const Record& record, const std::optional<StepTrace>& trace);
 
-  // One table for people. If the points differ in pass or number type and no order was given, it is a grid with these
-  // along one side and all other differences along the other. Otherwise it has a row per point with the parts of its
-  // peak. Programs get both tables.
+  // One table for people. If the points differ in pass or number type and no order was given, the table is a grid: pass
+  // and number type along one side, all other differences along the other. Otherwise it has a row per point with the
+  // parts of the point's peak. Programs get both tables.
   PointAnswer answer() const;
 
  private:

@@ -34,7 +34,7 @@ int64_t peak_of(const Record& record) {
 }
 
 std::string limit_words(const std::vector<const Record*>& records) {
-  constexpr double kMoments = 0.05;  // by how much available memory may vary from moment to moment
+  constexpr double kMoments = 0.05;  // available memory may vary between points by this fraction and count as one limit
   std::optional<UsableMemory> least;
   int64_t most = 0;
   for (const Record* const record : records) {
@@ -131,7 +131,7 @@ PointAnswer MemoryPeaks::answer() const {
 std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   std::vector<std::string> points;
   std::vector<std::string> passes;
-  std::map<std::pair<std::string, std::string>, int64_t> peaks;  // by point and pass
+  std::map<std::pair<std::string, std::string>, int64_t> peaks;  // keyed by point and pass
   const auto append_new = [](std::vector<std::string>& words, const std::string& word) {
     if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   };

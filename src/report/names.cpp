@@ -29,7 +29,7 @@ bool contains(const Parts& parts, std::string_view part) {
   return std::ranges::find(parts, part) != parts.end();
 }
 
-// The parts of a name in laptime's format, "step/model:small/ctx:256"; any other name is one part.
+// The parts of a name in laptime's format, "step/model:small/ctx:256"; a label or any other name is one part.
 std::vector<std::string_view> parts_of(const Record& record) {
   if (!record.label.empty()) return {record.label};
   std::vector<std::string_view> parts = words_in(record.name);

@@ -13,11 +13,9 @@
 
 namespace laptime {
 
-// The column `model`: the requested named size, and how the model that ran differs from it. A record says "custom" for
-// a named size with a changed dimension, but its name keeps the requested word. Both functions read only these two
-// fields (Extent::kNames).
-//
-// "small", "small, 2 layers", "custom".
+// The column `model`: the requested named size, and how the model that ran differs from it: "small", "small, 2 layers",
+// "custom". For a named size with a changed dimension, `config.model` is "custom", but the record's name keeps the
+// requested size. This function and the next need only Extent::kNames.
 std::string model_text(const Record& record);
 // The words by which a filter finds the model: the text and, for a changed size, also the size and "custom".
 std::vector<std::string> model_words(const Record& record);
@@ -29,7 +27,7 @@ bool is_attention(const Record& record);
 
 // The card that ran the record's point, such as "NVIDIA H200"; empty if the CPU ran it.
 std::string device_card_name(const Record& record);
-// The full processor name, or "AMD EPYC 9R14" for "AMD EPYC 9R14 96-Core Processor".
+// The full processor name, "AMD EPYC 9R14 96-Core Processor", and its short form, "AMD EPYC 9R14".
 std::string processor_name(const Record& record);
 std::string brief_processor(std::string name);
 // "2 threads"; empty if the record does not state the number.
@@ -55,8 +53,8 @@ class Heading {
   const std::set<std::string>& passes() const { return passes_; }
   bool only_attention() const { return only_attention_; }  // all rows run attention by itself
 
-  // Machine, threads, instruction set, program, dates and load of the rows. `first`, one of them, must be a complete
-  // record.
+  // Machine, threads, instruction set, program, dates and load of the rows. `first`, one of the rows, must be a
+  // complete record.
   std::vector<std::string> facts(const Record& first) const;
   std::string shared_text(const Record& first) const;   // "small, 1 layer, ctx 64, step"; may be empty
   std::string machine_text(const Record& first) const;  // "AMD EPYC 9R14, 2 threads", "predicted for h100"
@@ -70,10 +68,10 @@ class Heading {
   bool some_predicted_ = false;
   bool some_measured_ = false;
   bool some_of_others_ = false;
-  bool keeps_pass_ = false;  // true if a row would otherwise have an empty name
+  bool keeps_pass_ = false;  // names keep the pass, because a row's name would otherwise be empty
   std::vector<std::string> shared_;
-  std::set<std::vector<std::string>> without_own_;  // parts of rows whose own name is empty so far
-  std::set<std::string> devices_;                   // known if any row is predicted
+  std::set<std::vector<std::string>> without_own_;  // parts of rows whose short name is empty so far
+  std::set<std::string> devices_;                   // empty unless some row is predicted
   std::set<std::string> machines_;
   std::set<std::string> cards_;  // empty: the CPU ran the points
   std::set<std::string> commits_;

@@ -60,7 +60,7 @@ std::vector<std::string> phase_parts(const Finding& time, const std::vector<Find
 struct PlanRow {
   const PlannedPoint& point;
   std::vector<Finding> findings;
-  std::string name{};  // how the point differs from the others
+  std::string name{};  // short name: how the point differs from the others
 };
 
 std::vector<PlanRow> rows_of(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {

@@ -28,14 +28,14 @@ struct PlanQuery {
   TrainingBudget budget{.tokens = 1e9};  // the training run whose duration is shown
   bool draws_curve = false;              // draw a bar of memory for each point, with its time
   bool compares_training = false;        // compare the training times of several points
-  bool grid = false;                     // show only peaks
+  bool grid = false;                     // show only the peaks, by pass and number type
   bool verbose = false;
 };
 
 // One point: a short summary with the tables of the view.
 PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace>& trace, const PlanQuery& query);
 
-// Several points: a line on which fit, and a row for each point or, with `grid`, their peaks by pass and number type.
+// Several points: a line that says which fit, and a row per point or, with `grid`, their peaks by pass and number type.
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query);
 
 // "measured launches, 98 % of the time from the same shapes": what a prediction is based on.

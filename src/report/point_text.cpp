@@ -85,7 +85,7 @@ std::string samples_text(const Record& record, const TimeStats& time) {
   return text;
 }
 
-// " (plan 12.00 ms, memory 0.200 s)": the known, non-zero parts of a sum.
+// " (plan 12.00 ms, memory 0.200 s)": the known, non-zero parts of the set-up time.
 std::string parts_of(const SetupTimes& times) {
   std::vector<std::string> parts;
   for (const auto& [name, seconds] :
@@ -238,7 +238,7 @@ void TrustLine::add(const Record& record) {
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time).value_or(0));
   if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
   const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
-  // Every other cause of an unstable verdict has a number of its own above.
+  // The lines above already give a number for every other cause of an unstable verdict.
   const bool is_debug_build = verdict.rating == name_of(Stability::kUnstable) && !is_busy &&
                               known_within(*time).value_or(0) <= kTrustedWithin &&
                               record.binary.build_type != "Release";

@@ -12,9 +12,9 @@
 
 namespace laptime {
 
-// Time, rate, memory and phases of a record, and the point itself, as lines that end in a line break, result first.
-// `is_stored`: the record was not measured by this command. `quiet` omits the point. `mfu`: the metric for the share of
-// peak.
+// Time, rate, memory and phases of a record, then the point itself, as lines that end in a line break. `is_stored`: the
+// record comes from the store and was not measured by this command. `quiet` omits the point. `mfu`: the metric for the
+// share of peak.
 std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet, bool is_stored,
                        std::string_view mfu = "mfu");
 
@@ -25,8 +25,8 @@ std::string peak_share_words(std::string_view metric);
 // verdict with its reasons. Empty for a prediction.
 std::vector<std::string> details_of(const Record& record);
 
-// "first 2 steps together 55.41 ms longer, 4.310 ms of it page faults", or that none was longer. The record's transient
-// must have an excess.
+// "first 2 steps together 55.41 ms longer, 4.310 ms of it page faults", or that no step was longer. The record's
+// transient must have an excess.
 std::string first_steps_text(const Record& record);
 
 // The phases within the requested pass, in execution order. Empty if the record lacks that time.
@@ -35,14 +35,14 @@ std::vector<std::string> phases_of(const Record& record);
 // Why a record is not ok: reason, bytes, op and scope; empty if ok.
 std::string reason_of(const Record& record);
 
-// Whether `a` is out of memory and requested less than `b`, if `b` exists.
+// Whether `a` is out of memory and requested less than `b`; without `b`, whether `a` is out of memory.
 bool is_smaller_shortage(const Record& a, const std::optional<Record>& b);
 
 // Explains a record that is out of memory: its configuration, how many bytes it needs and why they are not available,
 // each large tensor (with its shape) that is live at the peak, and their sum. Returns complete lines.
 std::string explain_shortage(const Record& record);
 
-// How reliable the times in a table are: collects the worst of its rows.
+// Says how reliable the times in a table are, based on its least reliable rows.
 class TrustLine {
  public:
   void add(const Record& record);
@@ -54,9 +54,9 @@ class TrustLine {
  private:
   int64_t rows_ = 0;
   double lost_ = 0;
-  double uncertainty_ = 0;              // largest of any row
+  double uncertainty_ = 0;              // the largest uncertainty of any row
   std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
-  std::string unsteady_;                // the first reason of a verdict that the time is unreliable
+  std::string unsteady_;                // the first verdict's reason why a time is unreliable
   bool is_predicted_ = false;
 };
 

@@ -65,7 +65,7 @@ std::string doubt_line(const std::vector<Finding>& findings) {
                      ratio > 1 ? "longer" : "less time");
 }
 
-// Phases with the residue and the total, for programs.
+// The table of the phases, the residue and the total, for programs.
 Table phase_times_table(const std::vector<Finding>& findings) {
   Table table{
       .name = "phases",
@@ -83,7 +83,7 @@ Table phase_times_table(const std::vector<Finding>& findings) {
   return table;
 }
 
-// The launches that a comparison sums, the name for them, and the view that shows it.
+// A table that compares two profiles: the view that shows it, its name, the key of its rows, and a test for launches.
 struct ComparedRows {
   ProfileView view;
   const char* name;
@@ -99,7 +99,7 @@ constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_cla
                                             [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
                                             [](const TraceLaunch& l) { return !l.range.empty(); }}};
 
-// The ratio, shown to people with its interval, and the ends of the interval for programs.
+// Adds the ratio, for people with its interval, and the ends of the interval for programs.
 void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>& interval,
                std::vector<TableCell>& cells) {
   TableCell& cell = cells.emplace_back(ratio);

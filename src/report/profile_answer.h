@@ -27,7 +27,7 @@ enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) { return choices<ProfileBy>("name", "shape", "layer", "phase"); }
 
-// Whether `by` changes the rows of the view, or matches how its rows are split anyway (ops by phase).
+// Whether `by` applies to the view: it changes the rows, or the rows are always split that way (ops by phase).
 bool splits(ProfileView view, ProfileBy by);
 
 struct ProfileQuery {
@@ -42,8 +42,8 @@ struct ProfileQuery {
   bool verbose = false;
 };
 
-// The conclusion, phases, and the tables of the view. If the query selects no launch, the first line says so and lists
-// the values in its columns. The trace must have steps. Throws Error for an unknown column in `sort`.
+// A headline, the phases, and the tables of the view. If the query selects no launch, the first line says so and lists
+// the values in the query's columns. The trace must have steps. Throws Error for an unknown column in `sort`.
 PointAnswer profile_answer(const Record& record, const StepTrace& trace, const ProfileQuery& query);
 
 // The tables of a view; shares are relative to the whole step. Kernels and ops are sorted by total, largest first. The
@@ -54,7 +54,7 @@ std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& qu
 // parts of the model.
 PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
 
-// One row per pair of points in two number types: their casts, and the speed-up that remains.
+// One row per pair of points in two number types: the time of casts, and the speed-up that is left despite them.
 Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs);
 
 // How the share of each class changes from one profile to the next (inference, forward_backward, step).

@@ -73,7 +73,7 @@ std::vector<TableCell> sum_cells(const LaunchSum& s, double whole) {
           rate(s.bytes)};
 }
 
-// The seconds of the step that no shown row covers. A row inside another shown row counts only once.
+// The seconds of the step that no shown row covers. A row inside a shown row is not counted again.
 double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool>& is_shown) {
   const auto is_within_shown = [&](std::optional<size_t> row) {
     while (row && !is_shown[*row]) row = rows[*row].inside;
@@ -87,8 +87,8 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
   return std::max(0.0, seconds);
 }
 
-// A table of sums, cut to `top` rows. With a requested order, these are the first rows of that order; otherwise the
-// slowest rows, which in a tree include their parents.
+// A table of sums, cut to `top` rows: the first in the requested order, or otherwise the slowest, to which a tree adds
+// their parents.
 Table sum_table(const std::string& name, std::string_view text_columns, const std::vector<SumRow>& rows,
                 const StepTrace& trace, const ProfileQuery& query) {
   const double step = totals_of(trace).step;
@@ -143,7 +143,7 @@ Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const RowTexts class_and_phase = [](const TraceLaunch& launch) {
     return std::vector{class_of(launch), phase_of(launch)};
   };
-  std::map<std::string, std::map<std::string, double>> seconds;  // of each class in each phase
+  std::map<std::string, std::map<std::string, double>> seconds;  // seconds[class][phase]
   for (const SumRow& row : rows_of(class_and_phase, trace, test))
     seconds[class_of(row.sum.first)][phase_of(row.sum.first)] = row.sum.total;
   std::map<std::string, double> of_phases;

@@ -25,7 +25,7 @@ namespace laptime {
 namespace {
 
 struct Point : QuestionedPoint {
-  std::vector<Finding> findings{};  // of the trace; empty unless its steps were timed
+  std::vector<Finding> findings{};  // findings from the trace; empty unless it has timed steps
 
   bool is_profiled() const { return !findings.empty(); }
   std::string option(std::string_view key) const { return record->config.text(key); }
@@ -195,7 +195,7 @@ std::string softmax(Points points) {
                      range_text(times, two_digits), range_text(flops, percent_text), counted(times.size(), "point"));
 }
 
-// The class of work in which the first pair saves most.
+// The class of work in which compile mode saves most, in the first pair of profiled points.
 std::string gain_of_compile(Points points) {
   for (const auto& [eager, compiled] : pairs_of(points, "mode", "eager", "compile")) {
     if (!eager->is_profiled() || !compiled->is_profiled()) continue;

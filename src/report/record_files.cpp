@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-// Removes columns of the default set that are empty in every record; columns requested by name stay.
+// Removes default columns that are empty in every record; keeps columns that were requested by name.
 void leave_out_empty(std::vector<Column>& columns, const Records& records) {
   const auto can_go = [](const Column& column) { return column.drop > 0; };
   std::vector<bool> is_empty;

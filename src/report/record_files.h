@@ -19,8 +19,8 @@ namespace laptime {
 // (phases, kernels) are omitted. Default columns without a value in any record are omitted.
 void csv(const Records& records, std::string_view columns, const TextSink& sink);
 
-// Comma-separated values with a column for each name. A column that only some records have comes after the one that
-// precedes it there.
+// Comma-separated values with a column for each name. A name that is new in a later record becomes a column after the
+// name that precedes it in that record.
 using NamedCells = std::vector<std::pair<std::string, Json>>;
 void csv_of_cells(const Records& records, const std::function<NamedCells(const Record&)>& cells_of,
                   const TextSink& sink);
@@ -28,8 +28,8 @@ void csv_of_cells(const Records& records, const std::function<NamedCells(const R
 // An array of complete records, one per line, ending in a line break. ASCII only: everything else is \u-escaped.
 void json(const Records& records, const TextSink& sink);
 
-// JSON lines with the columns of csv(); with `all`, each line is a complete record. A row compares (speedup) with the
-// rows before it.
+// JSON lines with the columns of csv(); with `all`, each line is a complete record. Columns that compare rows (speedup)
+// take their baseline from the rows before.
 class JsonLines {
  public:
   // `expected` as in TableStream.

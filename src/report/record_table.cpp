@@ -1,4 +1,4 @@
-// Rows of records: which columns they have, and what is printed below them.
+// Prints records as tables: chooses and adapts columns, adds rows, and writes the lines below them.
 #include "report/record_table.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ Column* column_titled(std::vector<Column>& columns, std::string_view title) {
   return found == columns.end() ? nullptr : &*found;
 }
 
-// Adapts the default columns: keeps only phases that some row has, and puts the pass in the time's header.
+// Adapts the default columns: keeps only phases that some row has, and names the pass in the header of the time.
 void suit(std::vector<Column>& columns, const Heading& heading) {
   const std::set<std::string>& passes = heading.passes();
   std::erase_if(columns, [&](const Column& column) {
@@ -79,7 +79,7 @@ struct Rows {
     columns = columns_of(list, records);
     if (is_default(list)) {
       suit(columns, heading);
-      for (Column& column : columns) column.of_phase = false;  // phases are columns
+      for (Column& column : columns) column.of_phase = false;  // phases are columns here, not rows
       if (!heading.some_measured())
         std::erase_if(columns, [](const Column& one) { return one.title == "uncertainty"; });
       if (are_few() && find("speedup") == nullptr) {
@@ -100,7 +100,7 @@ struct Rows {
     }
   }
 
-  // Replaces mfu by another metric.
+  // Replaces the column mfu by that of another metric; does nothing if the table has no column mfu.
   void share_peak_by(std::string_view metric, const Records& records) {
     Column* const share = find("mfu");
     if (share == nullptr || metric == share->title) return;
@@ -201,8 +201,8 @@ struct TableStream::State : Rows {
   std::optional<AttentionTable> attention;
   bool is_point = false;  // a single record shown in sentences
   size_t baselines = 0;
-  std::optional<Speedup> best;      // of the fastest row
-  std::string fastest;              // its name
+  std::optional<Speedup> best;      // speedup of the fastest row
+  std::string fastest;              // name of the fastest row
   std::optional<Record> too_large;  // the smallest point that is out of memory
   std::string run;                  // run of the previous row
 

@@ -19,7 +19,7 @@ struct TableStyle {
   bool unicode = true;      // if false, only ASCII
   size_t width = 0;         // width of the terminal; 0: no limit
   bool verbose = false;     // also show set-up, first steps, reasons for verdicts and the machine
-  bool quiet = false;       // only rows
+  bool quiet = false;       // print only the rows
   std::string mfu = "mfu";  // the metric shown as "of peak": also mfu_causal, mfu_6n
   bool tells_runs = false;  // print a line before the rows of each run if there are several runs
   const std::set<std::string>* stored_runs = nullptr;  // runs whose rows come from the store and are marked as such
@@ -34,11 +34,11 @@ struct TableStyle {
 // set "attention" gives the records of attention by itself one row per size (AttentionTable). Other columns give one
 // row per record, and one per phase if a column set requests it.
 //
-// Below the rows come the parts that they share, and a line that begins with "!" if their times are uncertain.
+// Below the rows come the parts that all rows share, and a line that begins with "!" if the times are uncertain.
 class TableStream {
  public:
-  // `expected` are the points to come, as far as they are known (name, label, config), or all rows of the table.
-  // `columns` as in columns_of: throws Error for a column that no expected record can have.
+  // `expected`: the points to come, as far as they are known (name, label, config), or all rows of the table. `columns`
+  // as in columns_of. Throws Error for a column that no expected record can have.
   TableStream(const TableStyle& style, std::string_view columns, const Records& expected);
   TableStream(TableStream&& other) noexcept;
   TableStream& operator=(TableStream&& other) noexcept;
@@ -46,10 +46,10 @@ class TableStream {
 
   Extent extent() const;
 
-  // Complete lines; may be empty until more records arrive.
+  // Returns complete lines, possibly none until more records arrive.
   std::string add(const Record& record);
 
-  // The rest of the table and the lines below it; may be empty.
+  // Returns the rest of the table and the lines below it, possibly nothing.
   std::string end();
 
  private:
@@ -63,10 +63,10 @@ class AttentionTable {
   // Whether all points run attention by itself and differ only in size and mode.
   static bool suits(const Records& expected);
 
-  // `expected`: records of all points of the sweep, which may be incomplete.
+  // `expected`: a record for each point of the sweep; fields that are not known yet may be missing.
   AttentionTable(const Records& expected, const TableStyle& style);
 
-  // Returns rows whose modes are all complete, as full lines.
+  // Returns the rows for which the records of all modes have arrived, as complete lines.
   std::string add(const Record& record);
   // Returns the rows that still lack modes.
   std::string end();

@@ -59,7 +59,7 @@ std::string multiple(double ratio) {
   return fixed_text(ratio, ratio < 10 ? 1 : 0) + " times";
 }
 
-// " (95 %: +1.2 to +3.4 %)", in percent above `shift`; empty without an interval.
+// " (95 %: +1.2 to +3.4 %)": the interval of the ratio minus `shift`, in percent; empty without an interval.
 std::string percent_interval(const Finding& finding, double shift) {
   const double low = 100 * (finding.number("ratio_low") - shift);
   const double high = 100 * (finding.number("ratio_high") - shift);

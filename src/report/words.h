@@ -10,8 +10,8 @@
 
 namespace laptime {
 
-// "softmax takes 21 % as long as the two products (1.20 ms against 5.70 ms), for 1.2 % of their FLOPs". No final
-// period. Aborts for a kind that has no words.
+// A sentence for a finding, without a final period: "softmax takes 21 % as long as the two products (1.20 ms against
+// 5.70 ms), for 1.2 % of their FLOPs". Aborts for a kind that has no words.
 std::string words(const Finding& finding);
 // The words for the first finding of a kind; empty if there is none.
 std::string words_of(const std::vector<Finding>& findings, std::string_view kind);
@@ -26,9 +26,9 @@ std::string phase_peaks(const std::vector<Finding>& findings);
 // Seconds and bytes with three digits: "1.10 s", "581 MiB".
 std::string brief_seconds(double seconds);
 std::string brief_bytes(int64_t bytes);
-// "31,500"; four digits have no comma.
+// The number with commas, "31,500"; four digits have no comma.
 std::string grouped(int64_t number);
-// "38 s", "12 min", "8.8 h", "3.2 days".
+// A time in a suitable unit: "38 s", "12 min", "8.8 h", "3.2 days".
 std::string long_time(double seconds);
 // "76.0 GiB (95 % of 80.0 GiB)", "3.00 GiB (--memory-limit)": what a step may use.
 std::string usable_words(const Finding& memory);

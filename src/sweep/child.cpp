@@ -41,14 +41,14 @@ class Pulse {
  public:
   explicit Pulse(pid_t child) : child_(child), cpu_time_(cpu_time()) {}
 
-  // Call about once a second with the time since the last call. Returns how long the child has not used CPU time.
+  // Call about once a second with the time since the last call. Returns for how long the child has used no CPU time.
   Seconds silence(Seconds since_last_call);
 
  private:
   std::optional<Seconds> cpu_time() const;
 
   pid_t child_;
-  std::optional<Seconds> cpu_time_;  // total of all its threads when it was last active
+  std::optional<Seconds> cpu_time_;  // total of the child's threads when they last used CPU time
   Seconds silence_{};
 };
 
@@ -66,7 +66,7 @@ class KernelKills {
   std::optional<int64_t> before_;
 };
 
-constexpr Seconds kAlive{1e-3};  // less CPU time than this is only polling
+constexpr Seconds kAlive{1e-3};  // a process that uses less CPU time than this is only polling
 
 std::optional<Seconds> Pulse::cpu_time() const {
   clockid_t clock{};
@@ -96,7 +96,7 @@ std::optional<int64_t> KernelKills::count() {
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
 constexpr double kSlowerStep = 30;    // factor over the slowest earlier step; other programs may slow the machine down
-constexpr Seconds kExitGrace{2};      // for a child to exit after closing its pipes
+constexpr Seconds kExitGrace{2};      // time for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 // ---- child process
@@ -139,7 +139,7 @@ enum class End : uint8_t {
   kByItself,
   kTimedOut,
   kSilent,  // no CPU time and no message
-  kStuck,   // in a step that takes far longer than the earlier ones
+  kStuck,   // running a step that takes far longer than the earlier ones
   kOpen,    // still running after closing its pipes
 };
 
@@ -151,7 +151,7 @@ struct Observed {
   std::string garbage;  // first text that is not a message
   std::string output;   // the end of the child's printed output
   int wait_status = 0;
-  Seconds cpu_time{};  // used by the child
+  Seconds cpu_time{};  // CPU time used by the child
   End end = End::kByItself;
   int stops = 0;  // stop signals received while the child ran
 };
@@ -167,7 +167,7 @@ class Listener {
         callbacks_(callbacks),
         observed_(observed) {}
 
-  // Returns when the child has exited.
+  // Handles messages, output and signals until the child has exited.
   void listen(const ChildLimits& limits) {
     Pulse pulse(child_);
     asker_ = limits.asker;
@@ -204,7 +204,7 @@ class Listener {
     kill_child();
   }
 
-  // True if the child has run a step and will run more; all steps execute the same plan.
+  // True if the child has run a step and will run more. Steps can be compared, because all execute the same plan.
   bool is_stepping() const {
     const PointProgress& progress = observed_.progress;
     return progress.done > 0 && (progress.expected == 0 || progress.done < progress.expected);
@@ -303,8 +303,8 @@ class Listener {
   StopSignals& signals_;
   const ChildCallbacks& callbacks_;
   Observed& observed_;
-  Seconds elapsed_{};        // since the child started
-  Seconds since_message_{};  // since the child last sent something
+  Seconds elapsed_{};        // time since the child started
+  Seconds since_message_{};  // time since the child last sent something
   Seconds slowest_step_{};
   std::string unread_;
   bool killed_ = false;

@@ -11,14 +11,15 @@
 
 namespace laptime {
 
-// Runs the point in the child. If it throws, the point becomes `failed`.
+// Runs the point in the child. If it throws, the status of the point's record is `failed`.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
-// Time during which this process itself is suspended counts towards neither limit.
+// Limits after which the child is killed. Time during which this process is suspended counts towards neither.
 struct ChildLimits {
   Seconds timeout;      // for the whole point
-  Seconds silence{30};  // without a sign of life: CPU time of the child, or a message from it
-  int asker = -1;  // descriptor of the process that wants the result: input is a stop signal, its end kills the child
+  Seconds silence{30};  // without a sign of life, which is CPU time of the child or a message
+  // Descriptor of the process that wants the result: input counts as a stop signal, and end of file kills the child.
+  int asker = -1;
 };
 
 struct ChildCallbacks {

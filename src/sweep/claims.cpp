@@ -1,4 +1,4 @@
-// A claim is a lock on one byte of a file, for a point or for each core, so that nothing has to be cleaned up.
+// Claims are file locks on one byte per point or core. The kernel releases them, so nothing has to be cleaned up.
 #include "sweep/claims.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// Returns false if another program has locked the byte.
+// Locks the byte; returns false if another program has locked it, but true if locks do not work.
 bool lock(int file, off_t at) {
   struct flock byte {};
   byte.l_type = F_WRLCK;

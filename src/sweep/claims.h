@@ -15,7 +15,7 @@ namespace laptime {
 // A claim is exclusive while the object exists. The kernel releases it when this process and its child processes have
 // ended, for whatever reason.
 
-// A point, among the programs that use a store.
+// The claim of a point, among the programs that use the same store.
 class PointClaim {
  public:
   // Claims the point that `described` identifies (describe_point). None if another program has the claim. If the store
@@ -31,10 +31,11 @@ class PointClaim {
   Descriptor store_;
 };
 
-// Cores, among the programs on a machine.
+// The claim of cores, among the programs on the same machine.
 class CoreClaim {
  public:
-  // None if another program has claimed one of these cores. If the file cannot be locked, every claim succeeds.
+  // Claims the cores. None if another program has claimed one of them. If the file cannot be locked, every claim
+  // succeeds.
   static std::optional<CoreClaim> take(std::span<const int64_t> cores,
                                        const std::filesystem::path& file = "/dev/shm/laptime-cores");
 

@@ -26,7 +26,7 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   const bool hurried = limits.is_hurried(step);
   const int64_t least =
       hurried ? limits.hurried_warmup + limits.hurried_samples : limits.min_warmup + limits.min_samples;
-  // For most points, the median is known before the budget is spent, but not within a second.
+  // For most points, the median is known well enough before the budget is spent, but not within a second.
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
@@ -42,7 +42,7 @@ double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, Mo
   if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
   const ModelSummary& summary = known->second;
   const auto parameters = static_cast<double>(summary.parameter_count);
-  // A point that cannot fit ends at once. Counts weights, gradients, and two optimizer moments.
+  // A point that cannot fit ends at once. Its least memory is for weights, gradients, and two optimizer moments.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
   const AvailableMemory available = available_memory();
   if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;

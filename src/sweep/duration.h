@@ -38,7 +38,7 @@ class TimeLeft {
 
 struct ExpectedPoint {
   std::optional<Seconds> time;  // set-up, warm-up and samples; none if no measurements are available for a prediction
-  // The range of the time, if only a few launches were measured.
+  // The range in which `time` is expected; set if only a few launches were measured.
   std::optional<std::pair<Seconds, Seconds>> rough{};
   bool fits = true;
   // Date (ISO 8601) of the record that --resume finds; none if there is no such record and the point runs.

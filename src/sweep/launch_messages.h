@@ -29,7 +29,7 @@ struct PointRequest {
   LAPTIME_FIELDS(options, name, label, sweep, run, asked_hash)
 };
 
-PointRequest request_of(const SweepPoint& point);  // without sweep, run and asked_hash
+PointRequest request_of(const SweepPoint& point);  // leaves sweep, run and asked_hash empty
 SweepPoint point_of(const PointRequest& request);  // throws Error for a value that its option does not accept
 
 struct PointHello {

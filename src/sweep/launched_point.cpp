@@ -1,4 +1,4 @@
-// Feeds and reads the launcher of a point, and ends it in order.
+// Starts the launcher of a point, exchanges messages through it, and ends it within its time limits.
 #include "sweep/launched_point.h"
 
 #include <fmt/format.h>

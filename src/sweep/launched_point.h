@@ -40,10 +40,10 @@ class LaunchedPoint {
   void stop();  // asks for the samples so far, or ends the launcher if the point has not begun
   void end();   // ends the launcher; it is killed if it does not exit within a few seconds
 
-  bool is_over() const { return child_ < 0; }  // the launcher has exited
+  bool is_over() const { return child_ < 0; }  // whether the launcher has exited
   const std::optional<PointHello>& hello() const { return hello_; }
   std::optional<PointResult>& result() { return result_; }
-  Seconds placement() const { return placement_; }  // from the start to the hello
+  Seconds placement() const { return placement_; }  // time from the start to the hello
   int exit_code() const { return exit_code_; }  // exit code of the launcher; 128 + signal number if a signal ended it
 
   // Describes how the point was lost: "the launcher ended with exit code 1 before the point began".
@@ -63,8 +63,8 @@ class LaunchedPoint {
 
   Pipe input_, output_, errors_;
   int output_end_, errors_end_;  // -1 at end of file
-  pid_t child_ = -1;             // -1 after it has exited
-  Descriptor exit_event_;        // readable when it has exited
+  pid_t child_ = -1;             // the launcher; -1 after it has exited
+  Descriptor exit_event_;        // readable when the launcher has exited
   std::string outgoing_;
   std::string unread_;
   std::string other_output_, error_text_;
@@ -72,9 +72,9 @@ class LaunchedPoint {
   std::optional<PointResult> result_;
   PointProgress progress_;
   Seconds started_, timeout_, placement_{};
-  std::optional<Seconds> kill_at_;  // set when the launcher was told to end
-  std::optional<Seconds> end_at_;   // when it is told to end
-  const char* ended_for_ = "";      // reason for which the sweep ended it; empty if it did not
+  std::optional<Seconds> kill_at_;  // when to kill the launcher; set once it was told to end
+  std::optional<Seconds> end_at_;   // when to tell the launcher to end
+  const char* ended_for_ = "";      // why the sweep ended the launcher; empty if it did not
   int exit_code_ = 0;
 };
 

@@ -17,7 +17,7 @@ namespace laptime {
 struct Launcher {
   std::vector<std::string> words;  // for example "srun", "--nodes=1", ...
   std::string program;             // path of laptime, the same on every machine
-  size_t jobs = 1;                 // points at once
+  size_t jobs = 1;                 // number of points that run at once
 };
 
 // Throws Error with advice unless the launcher runs this build of the program and forwards its input and output. Starts
@@ -32,11 +32,12 @@ struct PlacedPoint {
 struct LaunchCallbacks {
   std::function<PointRequest(size_t index)> request;
   std::function<Seconds(size_t index)> timeout;
-  std::function<PointResult(size_t index)> lost;  // returns the record of a point without a result, without the reason
+  std::function<PointResult(size_t index)> lost;  // returns the result for a lost point, without a reason
   std::function<MachineKnowledge(const std::string& device)> known;
   std::function<void(size_t index)> begin;
-  std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;  // of the oldest running point
-  std::function<void(size_t index, const std::string& reason)> again;                 // before a retry
+  // Called only for the running point that began first.
+  std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
+  std::function<void(size_t index, const std::string& reason)> again;  // called before a retry
   std::function<void(size_t index, const PlacedPoint&, Seconds elapsed)> finished;
 };
 

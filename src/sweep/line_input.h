@@ -16,13 +16,13 @@ class LineInput {
     bool is_complete = true;  // false: the input ended before the break
   };
 
-  // A line longer than `most_bytes` is cut there; the reader can detect this from its length.
+  // A line longer than `most_bytes` is cut; the caller can detect this from the line's length.
   LineInput(int descriptor, StopSignals& signals, size_t most_bytes)
       : descriptor_(descriptor), signals_(signals), most_bytes_(most_bytes) {}
 
   // Waits for the next line. Returns none when the input has ended or a signal has arrived.
   std::optional<Line> next();
-  bool is_stopped() const { return is_stopped_; }     // by a signal
+  bool is_stopped() const { return is_stopped_; }     // a signal has arrived
   bool has_more() const { return !unread_.empty(); }  // has read bytes that next() has not returned yet
 
  private:

@@ -51,7 +51,7 @@ class Pipe {
   Descriptor reading_, writing_;
 };
 
-// True if the descriptor is open and has bytes to read or its other end is closed.
+// True if the descriptor is open, and either has bytes to read or its other end is closed.
 inline bool has_input(int descriptor) {
   pollfd ready{descriptor, POLLIN, 0};
   return descriptor >= 0 && poll(&ready, 1, 0) > 0;

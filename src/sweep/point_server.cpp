@@ -94,7 +94,7 @@ void serve_point(int input, int output) {
   const Record described = describe(point, *request);
   write_all(output, message_text(PointHello{.device = point.device_key, .binary = described.binary.id}));
   const std::optional<LineInput::Line> known = lines.next();
-  if (!known || !known->is_complete || lines.has_more()) return;  // the sweep has stopped
+  if (!known || !known->is_complete || lines.has_more()) return;  // the sweep has ended or asked to stop
   write_all(output, message_text(run(point, described, parse_known(known->text), input, output, signals)));
 }
 

@@ -32,7 +32,7 @@ void report_failure(const std::string& reason) {
   send_text(STDERR_FILENO, fmt::format("{}{}\n", kRankFailure, reason));
 }
 
-// Returns the next line other than kStopRanks, which may arrive after its point; empty at the end of the input.
+// Returns the next line; empty at the end of the input. Skips kStopRanks, which may arrive after its point has ended.
 std::string read_request(int descriptor) {
   for (;;) {
     std::string line;
@@ -79,7 +79,7 @@ class RankProcess {
     }
   }
 
-  // Returns false if all ranks must end.
+  // Runs one point. Returns false if all ranks must end.
   bool run_point(MpiGroup& group, const RankRequest& request) {
     if (request.point.config.ranks != group.size())
       throw Error::format("{} processes were started, but the point has --ranks {}; make both equal", group.size(),

@@ -140,7 +140,7 @@ class Ranks {
     if (!deadline_) deadline_ = time;
   }
 
-  // At the deadline, sends SIGTERM to mpirun, which ends the ranks; at the next one SIGKILL, which ends them too.
+  // Sends SIGTERM to mpirun at the first deadline and SIGKILL at the next. Either signal also ends the ranks.
   void end_if_due() {
     if (mpirun_ <= 0 || !deadline_ || host_now() < *deadline_) return;
     kill(mpirun_, was_asked_ ? SIGKILL : SIGTERM);

@@ -135,7 +135,8 @@ class SweepRun {
     return true;
   }
 
-  // The choice of `--recompute auto` depends on the memory that is currently available.
+  // Whether the point would recompute as in `stored`: with `--recompute auto`, this depends on the memory available
+  // now.
   bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
     if (point.config.recompute != "auto") return true;
     if (!point.device) return false;

@@ -33,18 +33,18 @@ struct SweepOptions {
   RankPipes ranks{};                           // processes that are already running, for points with ranks
 };
 
-// Origin of a point's record.
+// How a point got its record: measured, refused as invalid, or taken from the store.
 enum class PointSource : uint8_t { kMeasured, kInvalid, kStored };
 
-// Optional callbacks. An exception from one ends the sweep and is reported in its outcome.
+// Optional callbacks. An exception from a callback ends the sweep and is reported in the sweep's outcome.
 struct SweepCallbacks {
-  std::function<void(size_t index)> begin;  // before a point is measured
+  std::function<void(size_t index)> begin;  // called before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
       finished;                                       // called after the record is stored, if possible
   std::function<bool()> enough;                       // called before each point that runs here; true skips the rest
   std::function<void(std::string_view text)> output;  // receives text printed by a point's process
-  std::function<void(const std::string& message)> warning;  // the store failed, or a launched point is retried
+  std::function<void(const std::string& message)> warning;  // called if the store fails or a launched point is retried
 };
 
 // The time from the launch of a point until its process could begin. No sample includes it.
@@ -54,7 +54,7 @@ struct PlacementTime {
 };
 
 struct SweepOutcome {
-  bool interrupted = false;  // by a stop signal; the remaining points have no record
+  bool interrupted = false;  // ended by a stop signal; the remaining points have no record
   bool failed = false;       // a point failed, timed out or was interrupted, or no point is supported
   size_t lost = 0;           // records that are not in the store
   PlacementTime placement{};

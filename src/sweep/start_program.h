@@ -14,7 +14,7 @@ struct ProgramStreams {
   int output = -1;
   int errors = -1;
   int signal_of_our_death = SIGKILL;  // signal that the program gets when this process dies
-  bool has_own_session = false;       // detached from the terminal: it gets no keys, and cannot ask for a password
+  bool has_own_session = false;       // detached from the terminal: gets no Ctrl-C, and cannot ask for a password
 };
 
 // `words` are the program, found as a shell finds it, and its arguments. Signals have the actions that they had before

@@ -21,25 +21,25 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGHUP, SignalAnswer::kStop},     // a closed terminal
     EndingSignal{SIGINT, SignalAnswer::kStop},     // Ctrl-C
     EndingSignal{SIGQUIT, SignalAnswer::kStop},    // Ctrl-backslash
-    EndingSignal{SIGTERM, SignalAnswer::kStop},    // kill; a batch system before its time limit
+    EndingSignal{SIGTERM, SignalAnswer::kStop},    // the command kill, or a batch system before its time limit
     EndingSignal{SIGUSR1, SignalAnswer::kStop},    // a batch system's early warning
-    EndingSignal{SIGUSR2, SignalAnswer::kStop},    // likewise
-    EndingSignal{SIGXCPU, SignalAnswer::kStop},    // ulimit -t
+    EndingSignal{SIGUSR2, SignalAnswer::kStop},    // a batch system's early warning
+    EndingSignal{SIGXCPU, SignalAnswer::kStop},    // the limit on CPU time (ulimit -t)
     EndingSignal{SIGPWR, SignalAnswer::kStop},     // a power failure
-    EndingSignal{SIGALRM, SignalAnswer::kStop},    // also the end of kGrace
-    EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // timers and events that only another program can send
-    EndingSignal{SIGPROF, SignalAnswer::kStop},    // likewise, unless a profiler handles it
-    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // likewise
-    EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // likewise
-    EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // no reader is left
-    EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // ulimit -f
+    EndingSignal{SIGALRM, SignalAnswer::kStop},    // sent by another program, or at the end of kGrace
+    EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // a timer that laptime does not set; other programs can send it
+    EndingSignal{SIGPROF, SignalAnswer::kStop},    // a profiler's timer, unless the profiler handles it
+    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // an event that only other programs can send
+    EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // unused by Linux; other programs can send it
+    EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // a pipe without a reader
+    EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // a file at its size limit (ulimit -f)
     EndingSignal{SIGILL, SignalAnswer::kCrash},   EndingSignal{SIGTRAP, SignalAnswer::kCrash},
     EndingSignal{SIGABRT, SignalAnswer::kCrash},  EndingSignal{SIGBUS, SignalAnswer::kCrash},
     EndingSignal{SIGFPE, SignalAnswer::kCrash},   EndingSignal{SIGSEGV, SignalAnswer::kCrash},
     EndingSignal{SIGSYS, SignalAnswer::kCrash}};
 
 std::atomic<int> signals_seen;
-std::atomic<int> signals_event;  // descriptor
+std::atomic<int> signals_event;  // descriptor that becomes readable when a signal arrives
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not use locks");
 
 void count_signal(int number) {

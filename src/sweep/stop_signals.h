@@ -40,20 +40,20 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // For poll(): readable if a signal has arrived since the last count().
+  // A descriptor for poll(), readable if a signal has arrived since the last count().
   int descriptor() const { return descriptor_; }
 
   // Number of signals so far.
   int count();
 
-  // Returns after this time, or earlier if a signal arrives.
+  // Waits for this time, or until a signal arrives.
   void wait(Seconds time) const;
 
   // True if this process has been asked to stop, even after the object has been destroyed. For code that waits for
   // other processes, such as the reader of a pipe.
   static bool requested();
 
-  // Blocks the counted signals while it exists; in a process forked meanwhile, they stay blocked.
+  // Blocks the counted signals while the object exists; in a process forked meanwhile, they stay blocked.
   class Blocked {
    public:
     Blocked();
@@ -65,7 +65,7 @@ class StopSignals {
     sigset_t previous_{};
   };
 
-  // In a process forked with the signals blocked: true if a signal has been sent to it since.
+  // In a process that was forked with the signals blocked: true if a signal has been sent to the process since.
   static bool pending();
 
  private:

@@ -17,8 +17,8 @@ namespace laptime {
 // mode than compile.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
-// The point with no memory saving; then with recomputation, the optimizer in backward, moments in bfloat16 and
-// micro-batches individually; then with several of them. Combinations that the point's options exclude are omitted.
+// Variants of the point: without memory savings; with one of recomputation, the optimizer in backward, moments in
+// bfloat16 and micro-batches; and with several of these. Combinations that the point's options exclude are omitted.
 std::vector<SweepPoint> expand_savings(const SweepPoint& point);
 
 // The points of a sweep: its ablation if requested, otherwise its product.

@@ -35,7 +35,7 @@ class SweepStore {
   // been removed or emptied meanwhile, writes this sweep's measurements again and reports it.
   std::optional<std::string> keep(const PointResult& point);
 
-  // Notes that `run` used the record with this id from the store; written with the next point, or by settle().
+  // Notes that `run` used the record with this id from the store; keep() or settle() writes the note.
   void took(std::string_view run, int64_t id);
 
   // Call after the last point: retries whatever could not be stored, and verifies that every point is in the store.

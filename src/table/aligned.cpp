@@ -10,10 +10,10 @@
 namespace laptime {
 namespace {
 
-// Columns before the first one that exceeds the width, and where the remaining ones are placed.
+// How a row that exceeds the width is broken.
 struct Broken {
-  size_t whole = 0;  // columns in their normal places
-  size_t start = 0;  // position of the other columns
+  size_t whole = 0;  // number of columns that stay in their normal places
+  size_t start = 0;  // where the lines of the remaining columns start
 };
 
 Broken broken_at(const std::vector<size_t>& widths, size_t indent, size_t width) {

@@ -16,7 +16,7 @@ std::string command_lines(std::string_view lines, size_t width);
 // Text as roff prints it: characters that roff would interpret are escaped, and hyphens are emitted as ASCII `-`.
 std::string roff(std::string_view text);
 std::string roff_bold(std::string_view text);
-// The first word is literal; the rest is a placeholder.
+// A term of a manual page, as roff: the first word is literal, the rest a placeholder.
 std::string roff_term(std::string_view words);
 
 }  // namespace laptime

@@ -67,7 +67,7 @@ size_t GrowingTable::needed() const {
 
 void GrowingTable::lay_out() {
   std::vector<std::vector<std::string>> all;
-  size_t remark = 0;  // width of the widest remark after all cells of its row
+  size_t remark = 0;  // width of the widest remark that follows a complete row of cells
   for (const TableRow& row : table_.rows) {
     all.push_back(texts_of(row));
     if (row.cells.size() == table_.columns.size() && !row.remark.empty())
@@ -76,7 +76,7 @@ void GrowingTable::lay_out() {
   if (style_.width > 0) style_.width = std::max(style_.width, remark + 1) - remark;
   for (size_t i = 0; i < table_.columns.size(); ++i) {
     const TableColumn& column = table_.columns[i];
-    // Later rows of a growing table may have values that the first ones lack.
+    // A growing table keeps columns that are empty so far, because later rows may have values.
     if (!column.for_people || (column.drop > 0 && !is_shown(table_, i))) continue;
     size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
     for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
@@ -95,7 +95,7 @@ void GrowingTable::lay_out() {
   if (is_limited) style_.width += remark;
 }
 
-// Returns whether a column could be dropped.
+// Drops the column with the highest rank. Returns false if no column can be dropped.
 bool GrowingTable::drop_column() {
   const auto rank = [&](const Place& place) { return table_.columns[place.column].drop; };
   const auto last = std::max_element(places_.rbegin(), places_.rend(),
@@ -135,7 +135,7 @@ void GrowingTable::fold() {
   }
 }
 
-// Formats the first `count` cells of a row, then its remark. A cell that is too wide uses the space that the following
+// Formats the first `count` cells of a row, then the remark. A cell that is too wide uses the space that the following
 // cells do not need.
 std::string GrowingTable::line(const std::vector<std::string>& texts, size_t count, const std::string& remark) const {
   std::string text;

@@ -21,8 +21,8 @@ struct TableColumn {
   std::string title{};  // for people; may be empty
   Unit unit = Unit::kNone;
   Align align = Align::kRight;
-  int drop = 0;          // a narrow terminal drops the highest first, of equal ones the rightmost; 0 is never dropped
-  size_t width = 0;      // minimum width; a GrowingTable needs the width of future cells
+  int drop = 0;          // a narrow terminal drops the highest first (if equal, the rightmost); 0: never dropped
+  size_t width = 0;      // minimum width, so that a GrowingTable leaves room for later cells
   bool for_data = true;  // included in CSV and JSON
   bool for_people = true;
 };
@@ -51,7 +51,7 @@ struct TableCell {
 
 struct TableRow {
   std::vector<TableCell> cells;  // one per column; fewer if `remark` replaces the last ones
-  std::string remark{};          // text for people after the cells: "fastest", or why a row has no values
+  std::string remark{};          // for people, after the cells: "fastest", or why the row has no values
   std::string heading{};         // a line before the row, which starts a group
 };
 
@@ -61,7 +61,7 @@ struct Table {
   std::vector<TableColumn> columns{};
   std::vector<TableRow> rows{};
   std::vector<std::string> notes{};  // lines below the table
-  bool with_header = true;           // for people
+  bool with_header = true;           // whether people see a header line
 
   void add(std::vector<TableCell> cells) { rows.push_back({.cells = std::move(cells)}); }
 };
@@ -74,19 +74,19 @@ std::string text_of(const Table& table, const TextStyle& style);
 // GitHub-flavoured Markdown. The header states a column's unit.
 std::string markdown_of(const Table& table);
 
-// RFC 4180, with a header of keys. Numbers are exact, and null is an empty cell; title, notes and remarks are omitted.
+// CSV (RFC 4180) with a header of keys. Numbers are exact, and null is an empty cell; omits title, notes and remarks.
 std::string csv_of(const Table& table);
 
-// One line of such a file.
+// One line of a CSV file, with its line break.
 std::string csv_line(std::span<const Json> values);
 
-// [{key: value, ...}, ...]
+// The rows as [{key: value, ...}, ...].
 Json json_of(const Table& table);
 
 // The scale in which each column is shown to people, if it has values.
 std::vector<std::optional<Scale>> scales_of(const Table& table);
 
-// Whether people see a column. A column with a rank or without a title is omitted if it has no value in any row.
+// Whether people see a column. A column that may be dropped or has no title is omitted if all its cells are empty.
 bool is_shown(const Table& table, size_t column);
 
 // The cell as shown to people, with its unit.
@@ -99,11 +99,11 @@ class GrowingTable {
   // Uses the title, the columns and `with_header` of `table`; its rows are examples of future rows and are not printed.
   GrowingTable(const Table& table, const TextStyle& style);
 
-  // Complete lines; title and header come before the first row.
+  // Returns the row as complete lines, after the title and header if it is the first row.
   std::string add(const TableRow& row);
 
  private:
-  // A visible column.
+  // A visible column, and how it is laid out.
   struct Place {
     size_t column;
     size_t width;

@@ -21,7 +21,7 @@ struct TextStyle {
 // Whether every byte is printable ASCII, as in nearly every cell.
 bool is_plain_ascii(std::string_view text);
 
-// Makes control bytes (C0, DEL, C1), invisible direction marks and invalid UTF-8 visible: \n, \t, \x1b, \u{202e}. With
+// Escapes control bytes (C0, DEL, C1), invisible characters and invalid UTF-8: \n, \t, \x1b, \u{202e}. With
 // `ascii`, escapes everything outside ASCII too.
 std::string printable(std::string_view text, bool ascii = false);
 
@@ -40,20 +40,20 @@ std::string csv_quoted(std::string_view text);
 // doubled quotes.
 std::vector<std::string> take_csv_line(std::string_view& text);
 
-// The parts between separators, which may be empty.
+// The parts of the text between separators; a part may be empty.
 std::vector<std::string_view> fields_of(std::string_view text, char separator);
 
 // Terminal columns occupied by valid UTF-8: 0 for combining marks, 2 for wide East Asian characters and emoji.
 size_t display_width(std::string_view text);
 
-// Pads the text with spaces to `width` columns, after or before it.
+// Pads the text to `width` columns with spaces on its right or on its left.
 std::string pad_right(std::string_view text, size_t width);
 std::string pad_left(std::string_view text, size_t width);
 
 std::string without_trailing_spaces(std::string line);
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
-// Cuts text to `width` columns, replacing its end with dots.
+// Cuts text that is wider than `width` columns, and replaces its end with dots.
 std::string shortened(std::string_view text, size_t width, bool unicode);
 
 // Breaks a line at spaces so that no line is wider than `width` columns, unless a single word is. 0: no limit. Further

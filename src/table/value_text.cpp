@@ -35,7 +35,7 @@ std::span<const Scale> scales_of(Unit unit) {
 
 int exponent_of(double size) { return static_cast<int>(std::floor(std::log10(size))); }
 
-// Programs use the limits of int64_t for unknown byte counts.
+// A byte count at a limit of int64_t means "unknown".
 bool is_known(double value, Unit unit) {
   return std::isfinite(value) && (unit != Unit::kBytes || std::fabs(value) < 0x1p63);
 }
@@ -160,7 +160,7 @@ std::string fixed_text(double value, int decimals) {
 
 std::vector<int64_t> whole_percents(const std::vector<double>& parts) {
   std::vector<int64_t> percents(parts.size());
-  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // values from records, which may be any numbers
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // may overflow: parts may be any numbers
   if (!(sum > 0) || !std::isfinite(sum)) return percents;
   std::vector<std::pair<double, size_t>> remainders;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// A multiple of a unit.
+// A multiple of a unit, such as ms for seconds.
 struct Scale {
   double factor = 1;      // one `name` equals this many units
   std::string_view name;  // "ms"
@@ -26,7 +26,7 @@ std::optional<Scale> scale_of(double value, Unit unit);
 // nonzero.
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit);
 
-// Only the number, with as many decimals as `like` needs for four significant digits.
+// The number without its unit, with as many decimals as `like` needs for four significant digits.
 std::string format_in(const Scale& scale, double value, double like);
 
 // The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null, a number that is not finite, and the limits of
@@ -56,15 +56,15 @@ std::string fixed_text(double value, int decimals);
 // up. All are 0 if the sum is 0 or not finite.
 std::vector<int64_t> whole_percents(const std::vector<double>& parts);
 
-// "±7 %", "±0.4 %". Never "±0 %", except for 0.
+// An uncertainty: "±7 %", "±0.4 %". Never "±0 %", except for 0.
 std::string plus_minus_text(double fraction);
 
-// "1.5x": with as many digits as the interval justifies.
+// The ratio, "1.5x", with as many digits as the interval justifies.
 std::string ratio_text(double ratio, double low, double high);
-// "1.5x (1.2-1.7)".
+// The ratio with its interval: "1.5x (1.2-1.7)".
 std::string ratio_with_interval(double ratio, double low, double high);
 
-// "31,500".
+// The digits with commas: "31,500". Four digits have no comma.
 std::string grouped_digits(std::string digits);
 
 }  // namespace laptime

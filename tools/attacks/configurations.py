@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from attacks.outcome import Outcome, Setting
 
 STEPS = "--warmup 0 --steps 2 --store none --output json --columns all --timeout 120s".split()
-# Two ways to compute the same loss differ by rounding: float32 sums in another order, 16-bit values between ops.
+# How far two ways to compute the same loss may differ by rounding: sums in another order, 16-bit values between ops.
 ROUNDING = {"float32": 2e-5, "bfloat16": 3e-2, "float16": 1e-2}
 COMPOSITES = ("linear", "rms_norm", "layer_norm", "rope", "scaled_dot_product_attention", "swiglu", "cross_entropy", "adamw")
 

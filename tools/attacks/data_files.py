@@ -47,7 +47,7 @@ def tokens_of(random, vocab: int) -> list[int]:
 
 
 def readable(random) -> tuple[str, bytes, int, list[str], str]:
-    """Returns name, content, vocabulary, further options, and the expected format and type."""
+    """Returns the name, content and vocabulary of a file, further options, and the format and type that must be recognised."""
     form = random.choice(("llmc", "npy", "raw", "bytes"))
     if form == "bytes":
         text = "".join(random.choices("etaoin shrdlu\n", k=500)).encode()
@@ -65,7 +65,7 @@ def readable(random) -> tuple[str, bytes, int, list[str], str]:
 
 
 def refused(random) -> tuple[str, bytes, int, list[str], str]:
-    """Likewise for a file that must be rejected, with a part of the expected error message."""
+    """Returns the name, content and vocabulary of a file, further options, and a part of the error that must reject it."""
     tokens = tokens_of(random, 50257)
     raw = packed(tokens, "uint16")
     weights = struct.pack(f"<{len(tokens)}f", *(random.gauss(0, 0.02) for _ in tokens))

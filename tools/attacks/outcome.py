@@ -24,7 +24,7 @@ class Outcome:
 @dataclass
 class Setting:
     binary: Path
-    folder: Path  # empty, and removed afterwards
+    folder: Path  # an empty folder, removed after the attack
     root: Path  # of the source tree
     random: random.Random
     seconds: float  # time budget for attacks that could continue indefinitely

@@ -1,5 +1,5 @@
-// Commands that measure the points of a sweep: bench, attention by itself, the calibration for laptime plan, and point,
-// which a launcher runs for each point.
+// Commands that measure the points of a sweep: bench, attention, calibrate (for laptime plan), and point, which a
+// launcher runs for each point.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ SlurmJob slurm_job() {
           .task_count = variable("SLURM_ARRAY_TASK_COUNT")};
 }
 
-// The launcher given by the options, and by the Slurm job of this process; none if points run here.
+// The launcher given by the options, adapted to the Slurm job of this process if there is one; none without --launcher.
 std::optional<Launcher> launcher_of(const LaunchOptions& options) {
   if (options.launcher.empty()) {
     if (options.jobs)
@@ -112,13 +112,13 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
   const std::vector<Record> planned = planned_records(points);
   PointOutput output;
   RecordOutput records(config, planned, &output.stored_runs);
-  // Shows rows on the terminal immediately if standard output is redirected to a file or a pipe.
+  // Shows rows on standard error as points finish, unless a terminal shows the records as output.
   std::optional<TableStream> table;
   if (!records.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
     table.emplace(table_style(standard_error(), config, &output.stored_runs), config.columns, RecordList(planned));
   TrainingLines training(config, budget);
   std::string explanations;
-  int64_t not_ok = 0;  // number of points
+  int64_t not_ok = 0;  // number of points that are not ok
   output.add = [&](const PointResult& result) {
     if (table) print_error_text(table->add(result.record));
     records.add(result.record);
@@ -250,7 +250,7 @@ ExitCode run_calibrate(const Sweep& sweep, const RankPipes& ranks) {
     answers.add(calibration_answer(points, stored_knowledge(sweep.output.store), std::move(notes)));
     answers.finish();
   };
-  // Traced, because the samples of short steps contain no launch times.
+  // Steps are traced, because the samples of short steps contain no launch times.
   return run_watched(points, sweep, /*traced_steps=*/3, output, ranks);
 }
 

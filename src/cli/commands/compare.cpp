@@ -63,7 +63,7 @@ struct CompareCommand {
   CompareOptions options;
   Sweep sweep;
   std::vector<std::string> files;              // two files of records, or none
-  std::optional<ComparedPrograms> programs{};  // none: this program
+  std::optional<ComparedPrograms> programs{};  // the programs of A and B; none: this program runs both
 };
 
 void reject_invalid(const SweepPoint& point, const std::string& side) {
@@ -96,7 +96,7 @@ std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   return {joined(names[0], ", "), joined(names[1], ", ")};
 }
 
-// Decides according to --fail-above, and prints on standard error why the comparison does not pass.
+// Decides according to --fail-above whether the comparison passes; if not, prints the reason on standard error.
 class Gate {
  public:
   explicit Gate(const CompareOptions& options) : margin_(options.margin()) {
@@ -251,7 +251,7 @@ void reject_options_of_rounds(const CommandWords& words) {
   }
 }
 
-// Collects the options that describe the point, for the other program's bench command.
+// Collects the options that describe the point, for the bench command of each program.
 ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
   constexpr std::array<std::string_view, 5> kOwn{"output", "output-file", "store", "budget", "verbose"};
   const std::vector<std::string> paths = split_list(options.program);

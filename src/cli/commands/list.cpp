@@ -48,7 +48,7 @@ Cells model_line(const std::string& name, std::string_view alias, std::string_vi
           std::to_string(model.kv_heads())};
 }
 
-// Sizes from the source documents in the edition that each selects (otherwise the default edition), followed by the
+// Sizes from the source documents, each in the edition that it selects or else in the default edition, followed by
 // well-known models.
 std::string models(size_t width) {
   std::vector<Cells> lines{

@@ -81,7 +81,7 @@ struct PlanOptions {
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
-// Whether the ranks belong to described machines. These are predicted; ranks on this machine run.
+// Whether the sweep has --ranks, and only described machines as devices. Such ranks are predicted; others actually run.
 bool predicts_ranks(const Sweep& sweep) {
   const auto ranks = std::ranges::find(sweep.axes, "ranks", &Axis::flag);
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
@@ -136,7 +136,7 @@ Json page_data(const PredictedRuns& predicted, const std::string& name) {
           {"program", fmt::format("{} {}", binary.version, binary.commit)}};
 }
 
-// Predicts each published figure; the files state its model, machine and options.
+// Predicts every published figure; the files of figures state the models, machines and options.
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   std::vector<UsedFile> used;
   std::vector<PublishedRun> runs;
@@ -180,7 +180,7 @@ Checkpointing checkpointing_of(const RunConfig& config) {
                       config.recompute);
 }
 
-// Plans steps of several ranks: each point with each layout of its ranks, or with the best layout.
+// Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;
@@ -251,7 +251,7 @@ ExitCode run_plan(const PlanCommand& command) {
                           .compile_mode = !options.grid && !shows_compiled,
                           .launch_bound = is_single,
                           .largest_sizes = options.largest || is_single};
-  std::optional<StepTrace> trace;  // of the most recent point
+  std::optional<StepTrace> trace;  // trace of the point that was planned last
   std::vector<PlannedPoint> planned;
   const auto plan = [&](const ResolvedPoint& point, const ShowStage& show) {
     PointResult forecast = forecast_point(point, known);

@@ -245,7 +245,8 @@ MemoryCommand parse_memory(const CommandWords& words) {
   return memory;
 }
 
-// Shows each point when it is ready if it is the only one or a view is given; at the end, the peaks of several points.
+// Shows a point as soon as it is ready if it is the only one or a view is given. Shows the peaks of several points at
+// the end.
 ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   const OutputConfig& config = command.sweep.output;
   const std::optional<MemoryView> view = command.options.view;

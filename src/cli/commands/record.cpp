@@ -1,4 +1,4 @@
-// Measures steps of another program over a pipe: reads one line per step, answers each, and records them all.
+// Measures steps of another program over a pipe: reads one line per step, answers each line, and records all steps.
 #include <unistd.h>
 
 #include <utility>
@@ -52,7 +52,7 @@ RecordCommand parse_record_command(const CommandWords& words) {
   RecordCommand command;
   SystemConfig system;
   read_options(words, system, command.output);
-  Sweep values;  // in canonical spelling
+  Sweep values;  // option values in canonical spelling
   for (const GivenFlag& given : words.flags) {
     if (describes_recorded_steps(given.flag))
       set_option(values, given.flag, fmt::format("--{}", given.flag), {given.text});
@@ -67,13 +67,14 @@ void answer(std::string_view next, std::string_view reason) {
   write_output(Json{{"next", next}, {"reason", reason}}.dump() + "\n");
 }
 
-// Why the input ended before the stopping rule was satisfied.
+// Why no more steps are read.
 struct EarlyEnd {
-  std::string by{};  // "a signal", "line 3 (unknown key 'stp')"; empty if the stopping rule ended the input
+  std::string by{};  // "a signal", "line 3 (unknown key 'stp')"; empty if the stopping rule is satisfied
   bool is_wrong_line = false;
 };
 
-// None if the line was added. An incomplete last line is not an error: the program ended while it was writing.
+// Adds a step; returns none, or why reading ends. Throws Error if the very first step is wrong. An incomplete last line
+// is not an error: the program ended while it was writing.
 std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
   try {
     steps.add(parse_step_line(line.text));
@@ -124,7 +125,7 @@ ExitCode run_record(const RecordCommand& command) {
   const std::optional<std::string> problem = store.keep(result);
   if (problem) print_message(*problem);
   write_output(lines.line(result.record));
-  // The row for people, in addition to the JSON for the other program.
+  // Prints a row for people, in addition to the JSON for the other program.
   TableStream row(table_style(standard_error(), {}), "default", RecordList(std::span(&result.record, 1)));
   print_error_text(row.add(result.record));
   if (result.record.status == Status::kInterrupted) {

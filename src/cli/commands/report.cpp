@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMostTracedSteps = 1000;
 constexpr size_t kMostRecords = 2000;  // per page; a page with more would open slowly
-constexpr size_t kMostTraces = 64;     // traces of the newest records; a page shows no more
+constexpr size_t kMostTraces = 64;     // per page, those of the newest records
 
 struct ReportOptions {
   std::string html;
@@ -71,7 +71,7 @@ ExitCode run_sweep_file(const ReportCommand& command) {
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
 
-// The matching records, oldest first, and the traces of the newest.
+// The matching records, oldest first, and the newest traces. Throws Error if no record matches, or too many do.
 PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget) {
   size_t count = 0;
   selected.records.all(Extent::kNames, [&](const Record&) { ++count; });
@@ -126,7 +126,7 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 
 ReportCommand parse_report(const CommandWords& words) {
   ReportCommand command{given_store_command<ReportOptions>(words)};
-  command.options.training.budget();  // throws before anything runs
+  command.options.training.budget();  // throws Error for an invalid budget before anything runs
   if (command.options.html.empty())
     throw Error("laptime report: no page is named; name the file with --html, for example --html report.html");
   if (!names_sweep(words.positionals)) {

@@ -62,8 +62,8 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
            loops.lost <= kMostLost}};
 }
 
-// The rounds needed to detect each difference, and the least difference for which the budget suffices, or else the
-// largest one.
+// A table of the rounds needed to detect each difference. The finding is the smallest difference that the budget
+// suffices to detect, or the largest difference if there is none.
 struct Powers {
   Table table{.name = "differences",
               .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
