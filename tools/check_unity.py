@@ -4,7 +4,8 @@
 The builds of quickstart, tests and sanitizers (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake)
 compile several sources of a layer or of a test program together, in the order of their paths, and a new file moves its
 neighbours to other groups. Names must therefore be unique within a layer.
-Finds types, constants, and functions with the same types of parameters in anonymous namespaces, and static ones. A heuristic.
+Finds types, constants, and functions with the same types of parameters in anonymous namespaces, and static ones. A
+heuristic.
 Prints one line per violation, FILE:LINE: NAME is defined in OTHER too, and exits with 1 if there is any.
 Usage: check_unity.py [SOURCE_DIR]
 """
