@@ -1,4 +1,4 @@
-// laptime: command line to exit code.
+// Entry point: prepares the process, runs the command and returns its exit code.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>

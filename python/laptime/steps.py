@@ -81,7 +81,10 @@ def _wait_for(result: Any) -> None:
 
 
 def _loss_of(result: Any) -> dict[str, float]:
-    """Returns the loss entry of a line; infinity stands for any loss that is not finite. Empty if the result is not a number."""
+    """Returns the loss entry of a line; empty if the result is neither an int, a float nor an object with `item()`.
+
+    Infinity stands for every loss that is not finite.
+    """
     if isinstance(result, bool):
         return {}
     if not isinstance(result, (int, float)):

@@ -30,7 +30,7 @@ struct LaunchSum {
 
   // floor / total: 1 means as fast as the machine allows, more if operands come from caches. None if unknown.
   std::optional<double> of_roofline() const;
-  // "compute" or "memory": which of the two floors is higher. Empty if unknown.
+  // "compute" or "memory": which of the two floors is higher. Empty if neither is known.
   std::string bound() const;
 };
 

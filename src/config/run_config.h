@@ -343,8 +343,8 @@ struct RunConfig {
   // clang-format on
 };
 
-// "model=small edition=2025 ...": all options that affect the result, in table order. Two runs are the same if and only
-// if their texts are equal.
+// "model=small edition=2025 ...": all options that affect the result, in table order. Files and devices appear by name;
+// identity_text() (measure/describe.h) resolves them.
 std::string canonical_text(const RunConfig& config);
 
 }  // namespace laptime

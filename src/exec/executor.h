@@ -28,8 +28,8 @@ class Executor {
   const Plan& plan() const { return plan_; }
   bool computes() const { return backend_.computes(); }
 
-  // Runs every step once. Events of the timeline are phases, timed by marks of the device; the host reads begin and end
-  // from the device's clock.
+  // Runs one training step. The timeline has one event per run of a phase, timed by marks of the device. Begin and end
+  // of the timeline are readings of the device's clock by the host.
   Timeline run(Marks marks = Marks::kPhases);
   // The device's pool, which provides the values of a step; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }

@@ -19,9 +19,9 @@ namespace laptime {
 // (phases, kernels) are omitted. Default columns without a value in any record are omitted.
 void csv(const Records& records, std::string_view columns, const TextSink& sink);
 
-// Comma-separated values with a column for each name. A name that is new in a later record becomes a column after the
-// name that precedes it in that record.
 using NamedCells = std::vector<std::pair<std::string, Json>>;
+// Comma-separated values of the cells that `cells_of` returns for each record, with a column for each name. A name that
+// is new in a later record becomes the column after the name that precedes it there.
 void csv_of_cells(const Records& records, const std::function<NamedCells(const Record&)>& cells_of,
                   const TextSink& sink);
 

@@ -52,7 +52,7 @@ std::string given(const std::string& line, std::string_view flag) {
   return "";
 }
 
-// The help text that `line` requests; empty if it runs a command.
+// The help or version text that `line` requests; empty if it runs a command.
 std::string text(const std::string& line) { return parse_request(words_of(line)).text; }
 
 // The whole text of a topic of `laptime list`.

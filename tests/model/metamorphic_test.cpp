@@ -187,8 +187,8 @@ TEST(Metamorphic, LargeLogitsStayFinite) {
   }
 }
 
-// With a head of zeros, all logits are equal, the loss is log V, and the gradient of the head is the mean of (1/V -
-// target) x.
+// With a head of zeros, all logits are equal and the loss is log V. Row v of the head's gradient is the mean over
+// tokens of (1/V - [target = v]) x.
 TEST(Metamorphic, UniformLogitsGiveLogVocabLoss) {
   for (const Edition edition : {Edition::k2024, Edition::k2025}) {
     RunConfig config = tiny_config(edition);

@@ -20,7 +20,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// A float32 product computed from `kTerms` bfloat16 terms. `kPair` is the index of an omitted product of terms, or -1.
+// A float32 product whose factors are each split into `kTerms` bfloat16 terms. Omits the pair of terms with index
+// `kPair` in kTermPairs, unless it is -1.
 template <int kTerms, int kPair>
 void launch_split(const KernelCall& call) {
   const Shape& a = call.in[0].shape();

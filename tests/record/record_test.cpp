@@ -1,4 +1,4 @@
-// Records to JSON and back, and rejected JSON.
+// Records to JSON and back, rejected JSON, the documented schema, and metrics.
 #include "record/record.h"
 
 #include <gmock/gmock.h>

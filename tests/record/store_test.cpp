@@ -1,4 +1,5 @@
-// The store: written records survive, whatever happens to the process, the file or the disk.
+// The store: appended records survive a killed process and a full disk; a damaged file is an error or hides few
+// records. Also searches, and files of earlier schemas and of other programs.
 #include "record/store.h"
 
 #include <gmock/gmock.h>

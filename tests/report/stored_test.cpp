@@ -66,7 +66,8 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
-// A filter first excludes records by the columns of the listing, and reads more only of the remaining ones.
+// A filter excludes records by the columns of the listing first and reads only the rest whole. The result must be the
+// same as from whole records.
 TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;

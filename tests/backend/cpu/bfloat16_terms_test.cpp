@@ -43,7 +43,7 @@ TEST(Bfloat16Terms, TermsSumExactlyWithinBounds) {
   }
 }
 
-// Values halfway between two bfloat16 numbers have the largest rounding error.
+// The values are halfway between two bfloat16 numbers, just below halfway, and above it. Halfway rounds away from zero.
 TEST(Bfloat16Terms, RoundsTheFirstTermToNearest) {
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F808000U))[0], std::bit_cast<float>(0x3F810000U));
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F807FFFU))[0], 1.0F);
