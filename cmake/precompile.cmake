@@ -1,5 +1,5 @@
 # Speeds up full builds with precompiled headers, and those of quickstart, tests and sanitizers with unity builds, if the
-# preset asks for them. The dev preset uses neither, so that missing includes are found.
+# preset or the command line asks for them. The dev preset uses neither, so that missing includes are found.
 option(LAPTIME_PRECOMPILE "Precompile the headers that most sources include" OFF)
 option(LAPTIME_UNITE "Compile the sources of a layer several at a time" OFF)
 option(LAPTIME_UNITE_TESTS "Compile the sources of a test program several at a time" OFF)

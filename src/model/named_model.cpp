@@ -2,7 +2,6 @@
 #include "model/named_model.h"
 
 #include <filesystem>
-#include <tuple>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -31,19 +30,20 @@ std::string other_weights(const fs::path& folder) {
   return "";
 }
 
-bool have_same_sizes(const ModelConfig& one, const ModelConfig& other) {
-  const auto sizes = [](const ModelConfig& model) {
-    return std::tuple(model.edition, model.d_model, model.d_ff, model.num_layers, model.num_heads, model.kv_heads(),
-                      model.d_head(), model.vocab_size, model.weight_tie);
-  };
-  return sizes(one) == sizes(other);
+// True if the models differ in nothing but name, batch and context.
+bool are_alike(const ModelConfig& model, ModelConfig other) {
+  other.name = model.name;
+  other.batch_size = model.batch_size;
+  other.context_length = model.context_length;
+  return model == other;
 }
 
-// The name of the folder, or "custom" if that is also the name of another model.
+// The name of the well-known model that the folder holds and is named after; otherwise the name of the folder, or
+// "custom" if that is also the name of another model.
 std::string shown_name(const fs::path& folder, const ModelConfig& model) {
   std::string name = fs::weakly_canonical(folder).filename().string();
   const KnownModel* const known = find_known_model(name);
-  if (known != nullptr && have_same_sizes(model, config_of(*known))) return std::string(known->name);
+  if (known != nullptr && are_alike(model, config_of(*known))) return std::string(known->name);
   return name.empty() || is_model_path(name) || !known_name(name).empty() ? std::string(kCustomModel) : name;
 }
 

@@ -57,7 +57,7 @@ Json time_json(const Record& record, const TimeStats& time) {
 }
 
 // The time that was predicted before a measured run. None if launches that had been measured before are less than half
-// of it, as in the first run of a dtype.
+// of it, as in the first run of a dtype or of new shapes.
 std::optional<double> forecast_of(const Record& record) {
   constexpr double kLeastMeasured = 0.5;
   if (is_predicted(record) || record.prediction.measured_share.value_or(0) < kLeastMeasured) return {};

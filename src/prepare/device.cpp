@@ -270,9 +270,10 @@ Device find_roofline(const RunConfig& config, const std::string& name, Program p
   device.memory_bytes = described.memory;
   const ProductPeak products = product_peak(described, config.dtype);
   device.datasheet_flops = products.stated;
-  const double peak = described.has_reached_rates() ? products.stated : products.usable;
+  const bool is_stated = described.has_reached_rates();  // the reached rates are shares of the data sheet
+  const double peak = is_stated ? products.stated : products.usable;
   device.launch_times = std::make_shared<const LaunchTimes>(described, peak, program, config.mode, config.model.causal);
-  device.rates = {products.usable, described.usable_bandwidth()};
+  device.rates = {peak, is_stated ? described.bandwidth : described.usable_bandwidth()};
   device.kernels = kKernels;
   device.open = [described, times = *device.launch_times](int) {
     return std::make_unique<roofline::RooflineBackend>(described, kKernels, times);

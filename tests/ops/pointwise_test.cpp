@@ -28,7 +28,7 @@ std::vector<ConformanceCase> broadcasting(const OpCard& op) {
       {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}},
       {{2, 1100}, {1, 1}},     {{33}, {}},         {{}, {2, 9}},
       {{4, 1, 7}, {5, 1}},     {{2, 700}, {2, 1}}, {{40, 24}, {40, 1}},
-      {{40, 24}, {24}},
+      {{40, 24}, {24}},        {{24}, {40, 24}},
   };
   std::vector<ConformanceCase> rows;
   for (const auto& [a, b] : shapes) {

@@ -151,6 +151,19 @@ TEST(Page, HasOneRecordForEachPoint) {
   EXPECT_EQ(page["points"][0]["time"]["median_s"], 1.5);  // the record whose launches were timed
 }
 
+TEST(Page, ShowsPredictedTimesThatWereMostlyMeasured) {
+  PageInput input = five_points();
+  const std::vector<std::optional<double>> shares{0.4, 0.6, {}};
+  for (size_t i = 0; i < shares.size(); ++i) {
+    input.records[i].prediction.time["step"] = 1.5;
+    input.records[i].prediction.measured_share = shares[i];
+  }
+  const nlohmann::ordered_json points = data_of(input)["points"];
+  EXPECT_TRUE(points[0]["predicted_s"].is_null());
+  EXPECT_EQ(points[1]["predicted_s"], 1.5);
+  EXPECT_TRUE(points[2]["predicted_s"].is_null());
+}
+
 TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   PageInput input = five_points();
   input.traces.front() = timed_trace();

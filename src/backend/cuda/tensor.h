@@ -174,7 +174,7 @@ LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int
 // access moves a group: 16 bytes, or 8 bytes of the narrower types in kFours. Adjacent threads thus access adjacent
 // memory, whatever the types.
 enum class Groups : uint8_t {
-  kNone,              // one by one
+  kNone,              // one by one, or by map_walked_fours()
   kFoursOfFloat32,    // all operands are float32
   kEightsOfBFloat16,  // all operands are bfloat16
   kEights,            // all operands have 16 bits
