@@ -25,15 +25,17 @@ FUNCTION = re.compile(r"[\w:\[\]][\w:<>,&*\s\[\]]*?[\s&*](\w+)\((.*)\)\s*(?:cons
 
 
 def without_texts(lines: list[str]) -> str:
-    """Returns the code without directives and comments, with a 0 for each string and character."""
+    """Returns the code without directives and comments, with a 0 for each string, character and default of {}."""
     code = ["" if line.startswith("#") else line for line in lines]
     text_or_comment = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|(//[^\n]*)'
-    return re.sub(text_or_comment, lambda found: "" if found[1] else "0", "\n".join(code))
+    text = re.sub(text_or_comment, lambda found: "" if found[1] else "0", "\n".join(code))
+    return re.sub(r"= *\{\}(?=[,)])", "= 0", text)
 
 
-def types_of(parameters: str) -> str:
-    """Returns the types of a function's parameters, without their names and defaults."""
+def argument_lists(parameters: str) -> list[str]:
+    """Returns the types of the arguments that a function accepts, with and without those that have defaults."""
     types = []
+    required = 0
     depth = 0
     part = ""
     for char in parameters + ",":
@@ -41,25 +43,26 @@ def types_of(parameters: str) -> str:
             depth += (char in "<({[") - (char in ">)}]")
             part += char
             continue
+        required += bool(part.strip()) and "=" not in part
         part = part.split("=")[0].strip()
         named = re.match(r"(.*[\s&*>])\w+$", part, re.DOTALL)
         types.append(" ".join((named[1] if named and named[1].strip() != "const" else part).split()))
         part = ""
-    return ", ".join(types)
+    return [", ".join(types[:count]) for count in range(required, len(types) + 1)]
 
 
-def defined_name(declaration: str, has_body: bool, is_anonymous: bool) -> str:
-    """Returns the name that a declaration defines with internal linkage, for a function with its types; empty if none."""
+def defined_names(declaration: str, has_body: bool, is_anonymous: bool) -> list[str]:
+    """Returns the names that a declaration defines with internal linkage: of a function, each list of arguments."""
     declaration = re.sub(r"^template <.*?> ?(?=[\w\[])", "", " ".join(declaration.split()))
     kind = TYPE.match(declaration)
     function = FUNCTION.match(declaration)
     constant = CONSTANT.match(declaration)
     if kind and has_body:
-        return kind[1] if is_anonymous else ""
+        return [kind[1]] if is_anonymous else []
     if function and has_body and "=" not in declaration.split("(")[0]:
         is_internal = is_anonymous or declaration.startswith("static ")
-        return f"{function[1]}({types_of(function[2])})" if is_internal else ""
-    return constant[1] if constant and not function else ""
+        return [f"{function[1]}({types})" for types in argument_lists(function[2])] if is_internal else []
+    return [constant[1]] if constant and not function else []
 
 
 def internal_names(lines: list[str]) -> dict[str, int]:
@@ -74,8 +77,7 @@ def internal_names(lines: list[str]) -> dict[str, int]:
         elif None not in scopes:
             head = text[begin:mark.start()]
             namespace = NAMESPACE.search(head) if mark[0] == "{" else None
-            name = "" if namespace else defined_name(head, mark[0] == "{", "" in scopes)
-            if name:
+            for name in [] if namespace else defined_names(head, mark[0] == "{", "" in scopes):
                 names.setdefault(name, text.count("\n", 0, begin + len(head) - len(head.lstrip())) + 1)
             if mark[0] == "{":
                 scopes.append(namespace[1] if namespace else None)

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kRate = 1e9;  // FLOP/s and bytes/s of the machine that the tests use
 
-SweepPoint tiny(const test::Options& more = {}) {
+SweepPoint tiny_sweep_point(const test::Options& more = {}) {
   return test::point_of({{"d-model", "32"},
                          {"num-layers", "2"},
                          {"num-heads", "2"},
@@ -35,8 +35,8 @@ SweepPoint tiny(const test::Options& more = {}) {
                         more);
 }
 
-Prepared prepared(const test::Options& more = {}) {
-  const RunConfig config = tiny(more).config;
+Prepared prepared_tiny(const test::Options& more = {}) {
+  const RunConfig config = tiny_sweep_point(more).config;
   return prepare(config, find_device(config), {});
 }
 
@@ -70,7 +70,7 @@ void expect_parts_add_up(const Prediction& prediction) {
 
 TEST(TimeForecast, KindNamesOpAndOperands) {
   std::set<std::string> kinds;
-  for (const PlanStep& step : prepared().plan.steps) kinds.insert(kind_of(step.signature()));
+  for (const PlanStep& step : prepared_tiny().plan.steps) kinds.insert(kind_of(step.signature()));
   EXPECT_TRUE(kinds.contains("matmul float32,float32"));
   EXPECT_TRUE(kinds.contains("matmul float32~,float32"));
 }
@@ -85,7 +85,7 @@ TEST(TimeForecast, DescribedMachineMatchesTheRooflineDevice) {
   for (const char* mode : {"eager", "compile"}) {
     for (const auto& [device, basis] :
          {std::pair("roofline:h100", "reached rates"), std::pair("roofline:epyc-9554", "data sheet")}) {
-      const SweepPoint point = tiny({{"device", device}, {"mode", mode}});
+      const SweepPoint point = tiny_sweep_point({{"device", device}, {"mode", mode}});
       const Prediction prediction = predicted(point);
       const Record record = run_one(point, {}).record;
       ASSERT_EQ(prediction.time.size(), record.time.size());
@@ -97,13 +97,14 @@ TEST(TimeForecast, DescribedMachineMatchesTheRooflineDevice) {
 }
 
 TEST(TimeForecast, LaunchesOfADescribedMachineAddUpToThePhases) {
-  const Prediction prediction = predicted(as_program(tiny({{"device", "roofline:h100"}}), Program::kPyTorchEager));
+  const Prediction prediction =
+      predicted(as_program(tiny_sweep_point({{"device", "roofline:h100"}}), Program::kPyTorchEager));
   expect_parts_add_up(prediction);
 }
 
 // The kernels of a tiny model take less time than PyTorch's host needs to launch them.
 TEST(TimeForecast, HostTimeBoundsTinySteps) {
-  const SweepPoint point = tiny({{"device", "roofline:h100"}, {"mode", "eager"}, {"pass", "forward"}});
+  const SweepPoint point = tiny_sweep_point({{"device", "roofline:h100"}, {"mode", "eager"}, {"pass", "forward"}});
   const DataSheet machine = find_machine("h100");
   const auto launches = [](const Prediction& prediction) { return static_cast<double>(*prediction.launches); };
   const Prediction eager = predicted(as_program(point, Program::kPyTorchEager));
@@ -139,19 +140,19 @@ TEST(TimeForecast, LargeProductsReachTheirShareOfThePeak) {
 }
 
 TEST(TimeForecast, PredictsOtherProgramsForDescribedMachinesOnly) {
-  EXPECT_THROW(as_program(tiny(), Program::kPyTorchEager), Error);
-  EXPECT_EQ(predicted(as_program(tiny({{"device", "roofline:h100"}}), Program::kLaptime)).time,
-            predicted(tiny({{"device", "roofline:h100"}})).time);
+  EXPECT_THROW(as_program(tiny_sweep_point(), Program::kPyTorchEager), Error);
+  EXPECT_EQ(predicted(as_program(tiny_sweep_point({{"device", "roofline:h100"}}), Program::kLaptime)).time,
+            predicted(tiny_sweep_point({{"device", "roofline:h100"}})).time);
 }
 
 TEST(TimeForecast, IsAbsentWithoutMeasurements) {
-  const Prepared ready = prepared();
+  const Prepared ready = prepared_tiny();
   EXPECT_FALSE(TimeForecast::of(ready.device, {}).has_value());
   EXPECT_FALSE(TimeForecast::of(ready.device, costs_of(ready.plan, 2)).has_value());  // a different number of threads
 }
 
 TEST(TimeForecast, MeasuredLaunchesAddUp) {
-  const Prepared ready = prepared();
+  const Prepared ready = prepared_tiny();
   const auto forecast = TimeForecast::of(ready.device, costs_of(ready.plan));
   const Prediction prediction = predict(*forecast, ready.plan, forecast->of(ready.plan), Pass::kStep);
   EXPECT_NEAR(prediction.time.at("step"), invented_seconds(ready.plan), 1e-12);
@@ -161,7 +162,7 @@ TEST(TimeForecast, MeasuredLaunchesAddUp) {
 }
 
 TEST(TimeForecast, StatesTheShareMeasuredOnADisturbedMachine) {
-  const Prepared ready = prepared();
+  const Prepared ready = prepared_tiny();
   MachineKnowledge known = costs_of(ready.plan);
   const auto predicted = [&](const Plan& plan) {
     const auto forecast = TimeForecast::of(ready.device, known);
@@ -180,20 +181,20 @@ TEST(TimeForecast, StatesTheShareMeasuredOnADisturbedMachine) {
   ASSERT_GT(disturbed, 0);
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, disturbed / invented_seconds(ready.plan), 1e-9);
   EXPECT_EQ(predicted(ready.plan).disturbance, "12 % of the time was stolen");
-  EXPECT_GT(predicted(prepared({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // similar launches were
+  EXPECT_GT(predicted(prepared_tiny({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // similar launches were
   for (LaunchCost& cost : known.launch_costs) cost.disturbance = "steps varied by 20 %";
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, 1, 1e-9);
 }
 
 TEST(TimeForecast, OtherSizesAreScaledFromTheNearestMeasured) {
-  const auto forecast = TimeForecast::of(prepared().device, costs_of(prepared().plan));
+  const auto forecast = TimeForecast::of(prepared_tiny().device, costs_of(prepared_tiny().plan));
   for (const test::Options& other : {test::Options{{"context", "64"}}, {{"batch", "8"}}, {{"d-model", "48"}}}) {
-    const Plan plan = prepared(other).plan;
+    const Plan plan = prepared_tiny(other).plan;
     const Prediction prediction = predict(*forecast, plan, forecast->of(plan), Pass::kStep);
     EXPECT_NEAR(prediction.time.at("step") / invented_seconds(plan), 1, 0.02);
     EXPECT_LT(*prediction.measured_share, 0.9);
   }
-  const Plan eager = prepared({{"mode", "eager"}}).plan;  // no launch of these ops was measured
+  const Plan eager = prepared_tiny({{"mode", "eager"}}).plan;  // no launch of these ops was measured
   EXPECT_NEAR(predict(*forecast, eager, forecast->of(eager), Pass::kStep).time.at("step") / invented_seconds(eager), 1,
               0.25);
 }
@@ -202,7 +203,7 @@ bool communicates(const PlanStep& step) { return step.queue == kCommunicationQue
 bool waits(const PlanStep& step) { return step.kernel->op->kind == OpKind::kWait; }
 
 TEST(TimeForecast, CommunicationCountsOnlyIfComputationWaits) {
-  const Prepared ready = prepared({{"ranks", "2"}, {"oversubscribe", "true"}, {"bucket", "1KiB"}});
+  const Prepared ready = prepared_tiny({{"ranks", "2"}, {"oversubscribe", "true"}, {"bucket", "1KiB"}});
   const std::vector<PlanStep>& steps = ready.plan.steps;
   const auto seconds_with = [&](double communication) {
     MachineKnowledge known = costs_of(ready.plan);
@@ -226,7 +227,7 @@ TEST(TimeForecast, CommunicationCountsOnlyIfComputationWaits) {
 }
 
 TEST(LaunchCosts, CommunicationTakesTheTimeOfItsThread) {
-  const Plan plan = prepared({{"ranks", "2"}, {"oversubscribe", "true"}}).plan;
+  const Plan plan = prepared_tiny({{"ranks", "2"}, {"oversubscribe", "true"}}).plan;
   LaunchCosts costs(plan);
   std::vector<Seconds> times;
   for (size_t i = 0; i <= plan.steps.size(); ++i) times.emplace_back(static_cast<double>(i));
@@ -241,7 +242,7 @@ TEST(LaunchCosts, CommunicationTakesTheTimeOfItsThread) {
 }
 
 TEST(LaunchCosts, AddUpToTheStep) {
-  const Plan plan = prepared().plan;
+  const Plan plan = prepared_tiny().plan;
   LaunchCosts costs(plan);
   EXPECT_TRUE(costs.result().empty());
   for (const double scale : {1.0, 3.0, 100.0}) {
@@ -262,7 +263,7 @@ TEST(LaunchCosts, AddUpToTheStep) {
 }
 
 TEST(LaunchCosts, StateTheRateOfTheFastestProduct) {
-  const Plan plan = prepared().plan;
+  const Plan plan = prepared_tiny().plan;
   LaunchCosts costs(plan);
   EXPECT_EQ(costs.products().flops_per_second, 0);
   double best = 0;
@@ -295,7 +296,7 @@ TEST(LaunchTimes, ReachedSharesReplaceMeasuredCeilings) {
   const auto seconds = [&](const std::string& text) {
     const std::string path = (folder / "measured_machine.toml").string();
     std::ofstream(path) << text;
-    const RunConfig config = tiny({{"device", "roofline:" + path}}).config;
+    const RunConfig config = tiny_sweep_point({{"device", "roofline:" + path}}).config;
     const Device device = find_device(config);
     std::filesystem::remove(path);
     return device.launch_times->kernel(
@@ -308,7 +309,7 @@ TEST(LaunchTimes, ReachedSharesReplaceMeasuredCeilings) {
 }
 
 TEST(LaunchCosts, RunsLearnLaunchCostsForTheNextPrediction) {
-  const SweepPoint point = tiny();
+  const SweepPoint point = tiny_sweep_point();
   const PointResult first = run_one(point, {}, {}, {.wanted = true, .traced_steps = 2});
   ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;
   EXPECT_EQ(first.record.prediction, Prediction());

@@ -62,6 +62,11 @@ class CheckUnity(unittest.TestCase):
             with self.subTest(second=second):
                 self.assertEqual(self.check(first, second), [])
 
+    def test_finds_overloads_that_defaults_make_ambiguous(self):
+        first = hidden("int size(int x = 0, std::vector<int> y = {}) { return x; }")
+        self.assertEqual(len(self.check(first, hidden("int size(double x = 1) { return 1; }"))), 1)
+        self.assertEqual(self.check(first, hidden("int size(double x) { return 1; }")), [])
+
     def test_ignores_layers_that_unity_builds_exclude(self):
         code = hidden("constexpr int kMost = 1;")
         self.assertEqual(self.check(code, code, layer="src/ops/rope"), [])
