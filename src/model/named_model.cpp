@@ -30,12 +30,16 @@ std::string other_weights(const fs::path& folder) {
   return "";
 }
 
-// True if the models differ in nothing but name, batch and context.
-bool are_alike(const ModelConfig& model, ModelConfig other) {
-  other.name = model.name;
-  other.batch_size = model.batch_size;
-  other.context_length = model.context_length;
-  return model == other;
+// True if the models differ in nothing but name, batch, context and dropout.
+bool are_alike(ModelConfig one, ModelConfig other) {
+  for (ModelConfig* const model : {&one, &other}) {
+    model->name.clear();
+    model->batch_size = model->context_length = 0;
+    model->embd_pdrop = model->attn_pdrop = model->resid_pdrop = 0;
+    model->num_kv_heads = model->kv_heads();
+    model->head_dim = model->d_head();
+  }
+  return one == other;
 }
 
 // The name of the well-known model that the folder holds and is named after; otherwise the name of the folder, or

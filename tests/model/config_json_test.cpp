@@ -323,6 +323,9 @@ TEST(NamedModel, ShowsTheNameOfItsFolder) {
   const Json published{{"model_type", "gpt2"}, {"n_embd", 768},       {"n_layer", 12},
                        {"n_head", 12},         {"n_positions", 1024}, {"vocab_size", 50257}};
   EXPECT_EQ(name_in("GPT2", published), "gpt2");
+  Json other_norms = published;
+  other_norms["layer_norm_epsilon"] = 1e-6;
+  EXPECT_EQ(name_in("GPT2", other_norms), "custom");
   std::filesystem::remove_all(folder);
 }
 
