@@ -7,6 +7,7 @@
 #include "ops/gather/gather.h"
 #include "ops/kernels_cuda.h"
 #include "ops/rope/rope.h"
+#include "support/conformance_point.h"
 #include "support/cuda/host_queue.h"
 #include "support/operand.h"
 
@@ -35,10 +36,8 @@ std::vector<GuardedTensor> results(const Kernel& kernel, const Attributes& attri
   }
   std::vector<GuardedTensor> outputs;
   for (const TensorType& type : kernel.op->infer(attributes, types)) outputs.emplace_back(type);
-  std::vector<TensorView> in;
-  std::vector<TensorView> out;
-  for (GuardedTensor& input : inputs) in.push_back(input.view());
-  for (GuardedTensor& output : outputs) out.push_back(output.view());
+  const std::vector<TensorView> in = views_of(inputs);
+  const std::vector<TensorView> out = views_of(outputs);
   kernel.launch({.op = *kernel.op, .attributes = attributes, .in = in, .out = out, .queue = queue});
   return outputs;
 }
