@@ -100,10 +100,11 @@ void add_communication(const StepTrace& trace, std::vector<Finding>& findings) {
     for (size_t i = 0; i + 1 < step.communication.size(); i += 2)
       total += 1e-9 * static_cast<double>(step.communication[i + 1] - step.communication[i]);
   }
+  if (total <= 0) return;
   const auto steps = static_cast<double>(trace.steps.size());
   const std::vector<LaunchSum> sums =
       sum_launches(trace, class_of, [](const TraceLaunch& launch) { return launch.work_class == kCommunicationClass; });
-  if (total <= 0 || sums.empty()) return;
+  if (sums.empty()) return;
   add(findings, "communication", "",
       {{"total_s", total / steps},
        {"exposed_s", sums.front().total},

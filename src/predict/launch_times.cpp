@@ -27,7 +27,8 @@ constexpr double kBackwardHost = 0.7;    // host time relative to a forward op: 
 // Megatron's host time relative to a compiled kernel: a module launches one fused kernel.
 constexpr double kFusedHost = 0.3;
 constexpr double kCausalShare = 0.5;  // fraction of attention that remains under a causal mask
-constexpr double kScorePasses = 2;    // passes over stored scores per attention product: its own, and half of softmax's
+// An attention product passes once over the stored scores; so does softmax, for each product.
+constexpr double kScorePasses = 2;
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
 constexpr double kOverlap = 4;           // exponent of the power mean of device and host time: nearly their maximum

@@ -107,11 +107,8 @@ void check(const StepTrace& trace) {
   check_columns(trace.launches, trace.launch_count(), "launches");
   check_columns(trace.buffers, trace.buffer_count(), "buffers");
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
-    if (trace.buffers.resident[i] != 0) {
-      check_value(trace.buffers.first[i], {0, 1}, "buffers", "first");
-    } else {
-      check_value(trace.buffers.first[i], launches, "buffers", "first");
-    }
+    const bool is_resident = trace.buffers.resident[i] != 0;
+    check_value(trace.buffers.first[i], is_resident ? std::pair<int64_t, int64_t>{0, 1} : launches, "buffers", "first");
   }
   if (trace.launch_count() > 0 || trace.peak_launch != 0)
     check_value(trace.peak_launch, launches, "trace", "peak_launch");

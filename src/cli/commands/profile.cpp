@@ -290,12 +290,10 @@ constinit const Command kProfile{
     .details =
         "Takes the options of bench. After the samples, laptime alternates steps that record a timestamp after each "
         "launch, or that a GPU records itself, with steps that do not; times are means over the traced steps. 'Of "
-        "bound' is the minimum time for the "
-        "FLOPs "
-        "or bytes at the measured peak or bandwidth, divided by the actual time. --resume shows a stored profile with "
-        "at least as many traced steps in another view or with another filter, without running. FILTER selects "
-        "launches, as in laptime show, by phase, scope, layer, part, op, class, kernel, signature, flops or bytes: "
-        "laptime profile \"op = matmul and part = ffn\"",
+        "bound' is the minimum time for the FLOPs or bytes at the measured peak or bandwidth, divided by the actual "
+        "time. --resume shows a stored profile with at least as many traced steps in another view or with another "
+        "filter, without running. FILTER selects launches, as in laptime show, by phase, scope, layer, part, op, "
+        "class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = [] { return words_of(launch_columns()); },
