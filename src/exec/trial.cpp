@@ -1,4 +1,4 @@
-// Prepares the operands of a trial, and times kernels.
+// Shortens signatures, prepares the operands of a trial, and times kernels.
 #include "exec/trial.h"
 
 #include <algorithm>
@@ -42,6 +42,23 @@ void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
 }
 
 }  // namespace
+
+Signature with_smaller_batch(const Signature& signature, double flops) {
+  const double all = flops_of(signature);
+  if (all <= flops || signature.op->infer(signature.attributes, signature.in) != signature.out) return signature;
+  Signature smaller = signature;
+  int64_t batch = 0;
+  for (TensorType& type : smaller.in) {
+    if (type.layout.rank() < 3) continue;
+    const int64_t size = type.shape()[0];
+    if (batch != 0 && size != batch) return signature;
+    batch = size;
+    const auto sequences = static_cast<int64_t>(flops / all * static_cast<double>(size));
+    type.layout = sliced(type.layout, 0, 0, std::clamp<int64_t>(sequences, 1, size), 1);
+  }
+  smaller.out = smaller.op->infer(smaller.attributes, smaller.in);
+  return smaller;
+}
 
 int64_t Trial::bytes(const Signature& signature, IndexSet absent, const Kernel& kernel) {
   Size total = kernel.workspace_bytes(signature);

@@ -1,4 +1,4 @@
-// Trial: times kernels in isolation, on operands of one signature.
+// Trial: times kernels in isolation, on operands of one signature, and shortens the signatures of long launches.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,11 @@
 #include "backend/backend.h"
 
 namespace laptime {
+
+// Returns the signature of the same launch for a smaller batch, so that it has about `flops` FLOPs but at least one
+// sequence. The batch is the first axis of all inputs with three or more axes. Returns the signature itself if it has
+// no more FLOPs than that, or if these axes differ.
+Signature with_smaller_batch(const Signature& signature, double flops);
 
 class Trial {
  public:

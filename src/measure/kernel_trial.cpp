@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -18,14 +19,17 @@ namespace {
 
 // Budgets for first races. On a device with its own clock, races are short, but libraries load code for each kernel,
 // and the winner for one shape says nothing about another.
-constexpr Seconds kTrialBudget{0.2}, kDeviceTrialBudget{5};
+constexpr Seconds kTrialBudget{0.12}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
+// FLOPs of a launch in a race, 3 to 20 ms on two cores. Longer launches race with a smaller batch: a kernel that is
+// faster for one sequence is faster for several.
+constexpr double kRaceFlops = 2e9;
 constexpr double kBeyondNoise = 1.5;  // a lead that noise cannot reverse
 
 struct Contest {
-  Signature signature;
-  IndexSet absent;  // outputs that the step does not read
-  std::string key;
+  Signature signature;                 // may have a smaller batch than the step's
+  IndexSet absent;                     // outputs that the step does not read
+  std::string key;                     // the step's signature
   std::vector<const Kernel*> kernels;  // the candidates, at least two
   int64_t bytes = 0;                   // memory of the largest trial
   double flops = 0;
@@ -39,18 +43,26 @@ IndexSet absent_outputs(const PlanStep& step) {
   return absent;
 }
 
+// The signature on which the kernels race: with a smaller batch if the launch is long and they all support that.
+Signature race_signature(const Signature& signature, std::span<const Kernel* const> kernels) {
+  Signature smaller = with_smaller_batch(signature, kRaceFlops);
+  const auto supports = [&](const Kernel* kernel) { return kernel->refusal(smaller).empty(); };
+  return std::all_of(kernels.begin(), kernels.end(), supports) ? smaller : signature;
+}
+
 // The distinct signatures in the plan that have several kernels and no choice yet.
-std::vector<Contest> open_contests(const Prepared& prepared) {
+std::vector<Contest> open_contests(const Prepared& prepared, const Backend& backend) {
   const KernelChoices& choices = prepared.choices;
   std::vector<Contest> contests;
   std::set<std::string> seen;
   const auto add = [&](const PlanStep& step) {
-    Contest contest{step.signature(), absent_outputs(step), {}, {}};
-    contest.key = contest.signature.text();
-    contest.flops = flops_of(contest.signature);
+    const Signature signature = step.signature();
+    Contest contest{signature, absent_outputs(step), signature.text(), {}};
     if (choices.pinned.contains(contest.key) || !seen.insert(contest.key).second) return;
-    const std::vector<const Kernel*> supported = candidates(*prepared.device.kernels, contest.signature, choices.rules);
+    const std::vector<const Kernel*> supported = candidates(*prepared.device.kernels, signature, choices.rules);
     if (measured_kernel(choices, contest.key, supported) != nullptr) return;
+    if (!backend.has_own_clock()) contest.signature = race_signature(signature, supported);
+    contest.flops = flops_of(contest.signature);
     for (const Kernel* kernel : supported) {
       const int64_t bytes = Trial::bytes(contest.signature, contest.absent, *kernel);
       if (kernel->name == kReferenceName || !prepared.bound.fits(prepared.bound.held(bytes))) continue;
@@ -134,7 +146,7 @@ void TriedKernels::add_to(std::vector<KernelChoice>& choices) const {
 }
 
 TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
-  std::vector<Contest> contests = open_contests(prepared);
+  std::vector<Contest> contests = open_contests(prepared, backend);
   if (contests.empty()) return {};
   int64_t bytes = 0;
   for (const Contest& contest : contests) bytes = std::max(bytes, contest.bytes);
