@@ -32,7 +32,7 @@ const char* name_of(OpKind kind);
 // (kFloat32), or to the widest type among them (kPromote).
 enum class Autocast : uint8_t { kKeep, kLower, kFloat32, kPromote };
 
-// Everything known about a node without running it. A kernel's `supports` and `workspace`, and the key of a kernel
+// The op of a node with its attributes and tensor types. A kernel's `supports` and `workspace`, and the key of a kernel
 // choice, depend on nothing else.
 struct Signature {
   const OpCard* op = nullptr;
@@ -66,7 +66,7 @@ struct GradientContext {
   bool weights_first = false;
 };
 
-// A small set of output or input positions, such as {1, 2}. Positions must be below 32.
+// A small set of output or input positions, such as {1, 2}. Positions from 32 on are never members.
 struct IndexSet {
   static constexpr int kEnd = 32;
   uint32_t bits = 0;
@@ -104,7 +104,7 @@ struct OpCard {
   void (*gradient)(GradientContext&) = nullptr;
   // Model FLOPs; null: none.
   double (*flops)(const Signature&) = nullptr;
-  // Model FLOPs of its matrix products; null: all FLOPs of a contraction, none of any other op.
+  // Model FLOPs of the op's matrix products; null: all FLOPs of a contraction, or none for any other op.
   double (*product_flops)(const Signature&) = nullptr;
   // Bytes that must be moved; null: inputs read once + outputs written once.
   int64_t (*bytes)(const Signature&) = nullptr;
@@ -146,7 +146,8 @@ struct OpCard {
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // Output i is the next value of input i, for any number of inputs. Its type may be another view of the same bytes.
+  // Output i is the next value of input i, for any number of inputs. An output may have another layout than its input,
+  // as another view of the same bytes.
   bool updates_each = false;
   // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
   // the types agree.
