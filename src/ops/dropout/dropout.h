@@ -17,7 +17,7 @@ struct DropoutAttributes {
   double p = 0;  // probability that an element becomes zero
   uint64_t seed = 0;
   uint64_t place = 0;  // hash of the scope in the model
-  int64_t first = 0;   // index of this rank's first element, in a tensor that several ranks divide
+  int64_t first = 0;   // index of this rank's first element, in a tensor divided among ranks
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("p", self.p);
