@@ -148,7 +148,7 @@ void decide_kernels(const Prepared& prepared, Explanation& explanation) {
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);
   std::map<std::string, int64_t> nodes;
-  std::map<std::string, int64_t> launches;                    // launches per step
+  std::map<std::string, int64_t> launches;                    // text of a signature -> launches per step
   std::vector<std::pair<std::string, Signature>> signatures;  // distinct, in the order of the graph
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;

@@ -22,7 +22,7 @@ class ThreadBoundSum {
 
  private:
   double work_ = 0;
-  double largest_work_ = 0;           // total work of the signature that has the most
+  double largest_work_ = 0;           // work of the signature with the most work
   std::vector<ThreadBound> largest_;  // bounds of that signature
   std::vector<double> times_;         // time on each number of threads, in units of work
 };

@@ -45,7 +45,7 @@ class Builder {
   }
   void output(const std::string& name, ValueId value) { graph_.outputs.push_back({name, value}); }
 
-  // A module, layer or range that new nodes belong to. The destructor restores the scope and the region before it.
+  // A module, layer or range that new nodes belong to. The destructor restores the previous scope and region.
   class Scoped {
    public:
     Scoped(Builder& builder, const std::string& module, Region region);
@@ -58,7 +58,7 @@ class Builder {
     size_t length_;
     Region outer_;
   };
-  // Enters a submodule of the current one. The outermost module of the layer, or else of the model, becomes the
+  // Enters a submodule of the current module. The outermost module of the layer, or else of the model, becomes the
   // region's part.
   [[nodiscard]] Scoped scope(const std::string& module);
   // Enters a range within the current range; the scope stays the same. Profiles and traces group by ranges.

@@ -80,7 +80,7 @@ inline constexpr const char* kAnyLayerScope = "layers.*";
 
 // Annotations of a value. A pass that replaces the value copies all of them to the replacement.
 struct ValueAnnotations {
-  std::string name;     // "layers.0.attn.scores"; for a parameter, its name
+  std::string name;     // "layers.0.attn.scores" or, for a parameter, "layers.0.ln1.weight"
   std::string held_by;  // a variable of the eager program that keeps the value alive, "frame:variable"
   Region region{};      // place where the value is named
   void merge(const ValueAnnotations& other) {

@@ -61,8 +61,8 @@ struct GradientContext {
   std::span<const ValueId> grad_out;  // invalid where the loss does not depend on the output
   std::vector<bool> wanted;           // which inputs need a gradient
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
-  // If true, computes the gradient of a weight before that of the other factor, so that the other factor is freed
-  // earlier.
+  // If true, the card computes the gradient of a weight before that of the other factor, so that the other factor is
+  // freed earlier.
   bool weights_first = false;
 };
 
@@ -95,7 +95,8 @@ struct OpCard {
   // class, unless this op is a contraction.
   std::optional<WorkClass> work_class{};
 
-  // Types of the outputs. Checks its inputs with LAPTIME_CHECK, because a wrong graph is a bug in this program.
+  // Returns the types of the outputs. Checks the inputs with LAPTIME_CHECK, because a wrong graph is a bug in this
+  // program. Null for a view.
   std::vector<TensorType> (*infer)(const Attributes&, std::span<const TensorType> in) = nullptr;
   // kView only: the new layout, or nothing if the input must be made contiguous first.
   std::optional<Layout> (*view)(const Attributes&, const Layout& in) = nullptr;
@@ -114,7 +115,7 @@ struct OpCard {
   // Lowers the op to the simpler ops that a framework runs in eager mode. Returns nothing if a framework also runs it
   // as one kernel with these attributes. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
-  // Returns attributes with which the op itself rounds floating-point input `input` (or output `output`) to type `to`,
+  // Returns attributes with which the op itself casts floating-point input `input` (or output `output`) to type `to`,
   // so that the adjacent cast is not needed. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
@@ -138,10 +139,10 @@ struct OpCard {
   // Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
   // An op that does the same and also writes the next value of output 0's state in another number type, so that the
-  // next step need not cast it. It takes that copy before all other inputs and returns the next copy before all other
-  // outputs. Null: none.
+  // next step need not cast it. The copy is the first input, and the next copy the first output, before all operands of
+  // this op. Null: none.
   const OpCard* with_copy = nullptr;
-  // True if its kernels may skip products that `flops` counts, because a mask hides them.
+  // True if the op's kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
@@ -153,8 +154,8 @@ struct OpCard {
   // the types agree.
   std::vector<Update> may_overwrite{};
 
-  // kConstant only: a PyTorch module would register it as a buffer, so it exists before a step. PyTorch computes other
-  // constants within the step.
+  // kConstant only: a PyTorch module would register the constant as a buffer, so it exists before a step. PyTorch
+  // computes other constants within the step.
   bool is_module_buffer = false;
 
   // kCommunication only: the op that waits for the communication, before any node reads its outputs. Output i depends

@@ -94,7 +94,7 @@ ValueId expand(Builder& build, ValueId x, const Shape& shape);
 ValueId slice(Builder& build, ValueId x, int axis, int64_t begin, int64_t size, int64_t step = 1);
 ValueId contiguous(Builder& build, ValueId x);                                // x itself if it is contiguous
 ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself if it has that type
-ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a new value in every step
+ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // computed in every step, not a constant
 ValueId assign(Builder& build, ValueId state, ValueId value);                 // the state's next value
 // `earlier` is empty, or contains one gradient for each parameter. Each contribution to a parameter's gradient is added
 // to the earlier one as soon as it is computed.

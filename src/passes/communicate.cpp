@@ -182,7 +182,7 @@ class Communicate {
     const Node& first = from().nodes[members.front()];
     Bucket bucket{.op = first.op, .attributes = first.attributes};
     std::vector<ValueId> inputs;
-    std::map<ValueId, size_t> known;  // inputs so far: a parameter that recomputation reads again is gathered once
+    std::map<ValueId, size_t> known;  // parameter -> index in `inputs`; recomputation may gather it again
     for (const size_t member : members) {
       const Node& node = from().nodes[member];
       if (!known.try_emplace(node.inputs.front(), inputs.size()).second) continue;

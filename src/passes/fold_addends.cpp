@@ -1,4 +1,4 @@
-// Finds the sums to fold, then replays the graph with them inside the ops.
+// Finds the sums to fold, then replays the graph with the sums inside the ops.
 #include "passes/fold_addends.h"
 
 #include <map>

@@ -59,9 +59,9 @@ class Scheduler {
   const std::vector<size_t>& others() const { return others_; }  // nodes that do not belong to the optimizer
   const std::vector<ParameterUpdate>& updates() const { return updates_; }
 
-  // The schedule with the lowest peak of those tried. In these, each update runs as soon as its gradient is complete
-  // and live bytes stay within a limit; bisection finds the lowest limit that a schedule can keep. The last schedule
-  // runs all updates at the end.
+  // Tries several schedules and returns the one with the lowest peak. Each update runs as soon as its gradient is
+  // complete and live bytes stay within a limit; bisection finds the lowest limit that a schedule can keep. The last
+  // schedule tried runs all updates at the end.
   Schedule best() const {
     Schedule best = schedule(kNoLimit);
     double low = *std::max_element(during_.begin(), during_.end());

@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kLeastRowBytes = 8 * kWidestAccessBytes;  // for longer rows, padding adds less than an eighth
+constexpr int64_t kLeastRowBytes = 8 * kWidestAccessBytes;  // minimum, so that padding adds less than an eighth
 
 class RowPadding {
  public:

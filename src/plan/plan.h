@@ -22,7 +22,7 @@ struct Buffer {
   Role role = Role::kActivation;
   int64_t offset = 0;           // within the arena (kStep) or the resident block (others)
   std::string name;             // name of the source or value; empty: none
-  std::string op, scope;        // op and scope of the node that writes it; empty for a source
+  std::string op, scope;        // op and scope of the node that first writes it; empty for a source
   Phase phase = Phase::kSetup;  // phase of that node
   TensorType type;              // type of the value first written to it; default for a workspace
 };

@@ -94,7 +94,7 @@ double LaunchTimes::computed(const LaunchWork& work) const {
 
 double LaunchTimes::padding(const LaunchWork& work) const {
   const bool pads = work.kind == LaunchWork::Kind::kProduct && program_ == Program::kLaptime && !is_float32();
-  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // a copy reads and writes
+  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // copying reads and writes the bytes
 }
 
 double LaunchTimes::kernel(const LaunchWork& work) const {

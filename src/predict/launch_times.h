@@ -80,8 +80,8 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 class LaunchTimes {
  public:
   // `product_peak` is the FLOP/s of contractions and attention in their type. If the machine has reached rates, this is
-  // the figure of the data sheet, because the rates are shares of that figure; otherwise it is the measured figure if
-  // there is one. All other ops run at the float32 peak.
+  // the figure of the data sheet, because the rates are shares of that figure; otherwise it is the measured figure or,
+  // if there is none, that of the data sheet. All other ops run at the float32 peak.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
               bool is_causal = true);
 

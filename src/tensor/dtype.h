@@ -40,7 +40,7 @@ std::optional<DType> parse_dtype(std::string_view name);
 // with float16), the floating-point type if only one is, or else the wider integer type (bool is the narrowest).
 DType promote(DType a, DType b);
 
-// True if a cast from `from` to `to` only rounds: from a wide float type to a 16-bit one. Empty `from`: wide.
+// True if a cast from `from` to `to` only rounds: from float32, float64 or an absent type to a 16-bit float.
 constexpr bool only_rounds(std::optional<DType> from, DType to) {
   const bool wide = !from || *from == DType::kFloat32 || *from == DType::kFloat64;
   return wide && is_16_bit_float(to);

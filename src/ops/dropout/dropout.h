@@ -36,7 +36,8 @@ constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
 }
 // The factor by which kept elements are scaled.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-// The threshold of dropout_keeps as an integer: an element is kept if its top 24 bits are at least this.
+// The threshold of dropout_keeps as an integer: an element is kept if the top 24 bits of its random number are at least
+// this.
 constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;
