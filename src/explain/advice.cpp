@@ -21,7 +21,8 @@ ResolvedPoint in_mode(SweepPoint point, Mode mode) {
   return point;
 }
 
-// The record in compile mode, if it fits although the point does not, or if it is predicted to be faster.
+// The record in compile mode if that fits and the eager point does not, or if it is predicted to be faster; otherwise
+// none.
 std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& eager, const KnowledgeOf& known) {
   Record record = forecast_point(in_mode(point, Mode::kCompile), known).record;
   if (record.status != Status::kOk) return std::nullopt;

@@ -21,7 +21,7 @@ struct AdviceParts {
 // Called with the name of each stage, which may take seconds. If it returns false, the advice ends there.
 using BeginStage = std::function<bool(const char* stage)>;
 
-// `planned` must contain the record of the point, which must have a device.
+// Adds the advice to `planned`, which must already contain the record of the point. The point must have a device.
 void advise(const ResolvedPoint& point, const KnowledgeOf& known, const AdviceParts& parts, const BeginStage& begin,
             PlannedPoint& planned);
 

@@ -107,7 +107,8 @@ void count_work(const Graph& graph, Explanation& explanation) {
   sort_within_phases(explanation.ops);
 }
 
-// The kernels of one signature, for which `prepare` has found one. The caller fills in nodes, signatures and example.
+// The decision for one signature, for which `prepare` has found a kernel. The caller fills in the fields that sum up
+// several signatures, and the example.
 KernelDecision decide_kernel(const KernelTable& kernels, const Signature& signature, const KernelChoices& choices,
                              const ChooseKernel& choose) {
   KernelDecision use;
@@ -147,7 +148,7 @@ void decide_kernels(const Prepared& prepared, Explanation& explanation) {
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);
   std::map<std::string, int64_t> nodes;
-  std::map<std::string, int64_t> launches;                    // launches per step
+  std::map<std::string, int64_t> launches;                    // text of a signature -> launches per step
   std::vector<std::pair<std::string, Signature>> signatures;  // distinct, in the order of the graph
   for (const Node& node : graph.nodes) {
     if (node.op->kind == OpKind::kView) continue;
@@ -232,7 +233,8 @@ struct PassLog {
       if (pass == "model") add_composites(after, composites);
       if (pass == "decompose" || pass == "split_rows") add_composites(after, whole);
       outcomes.push_back(outcome_of(pass, after));
-      const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";  // its last run counts
+      // dead_code may run twice; the bytes after the last run count.
+      const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";
       if (differentiated) saved = saved_bytes(after);
     };
   }

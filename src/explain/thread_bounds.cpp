@@ -1,4 +1,4 @@
-// Derives bounds from the loops of launches.
+// Derives bounds on the speed-up from the loops that launches divide among threads.
 #include "explain/thread_bounds.h"
 
 #include <algorithm>

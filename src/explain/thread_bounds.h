@@ -12,17 +12,17 @@ namespace laptime {
 // threads.
 std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& kernel, const Signature& signature);
 
-// The bounds of several launches run in sequence, each weighted by its FLOPs and bytes.
+// The bounds of several launches run in sequence, each weighted by its estimated time on one thread.
 class ThreadBoundSum {
  public:
   void add(const Signature& signature, int64_t launches, const std::vector<ThreadBound>& bounds);
-  // `units` and `largest_unit` are those of the signature with the most work.
+  // `units` and `largest_unit` are those of the signature with the most work; of_step() leaves them empty.
   std::vector<ThreadBound> of_kernel() const;
   std::vector<ThreadBound> of_step() const;
 
  private:
   double work_ = 0;
-  double largest_work_ = 0;           // total work of the signature that has the most
+  double largest_work_ = 0;           // work of the signature with the most work
   std::vector<ThreadBound> largest_;  // bounds of that signature
   std::vector<double> times_;         // time on each number of threads, in units of work
 };

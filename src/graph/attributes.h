@@ -15,7 +15,7 @@
 namespace laptime {
 
 // Contains one trivially copyable struct that lists its fields (base/fields.h). Printing, equality and hash are derived
-// from them.
+// from the fields.
 class Attributes {
  public:
   Attributes() = default;

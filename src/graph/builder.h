@@ -14,7 +14,7 @@ namespace laptime {
 
 class Builder {
  public:
-  // The annotations of new nodes; set directly or through Scoped.
+  // The annotations of new nodes; set directly or through Scoped, Framed and Parted.
   NodeAnnotations current;
 
   // Adds a value that exists before the step: a parameter, a state or an input.
@@ -33,7 +33,7 @@ class Builder {
   DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
   const Graph& graph() const { return graph_; }
 
-  // Names a value within the current scope ("": uses only the scope) and returns it.
+  // Names a value "SCOPE.name" after the current scope, or only "SCOPE" if `name` is empty. Returns the value.
   ValueId name(ValueId value, const std::string& name);
   // Records that variable `variable` of the current frame of the eager program now refers to `value`.
   ValueId hold(ValueId value, const std::string& variable);
@@ -45,7 +45,7 @@ class Builder {
   }
   void output(const std::string& name, ValueId value) { graph_.outputs.push_back({name, value}); }
 
-  // Enters a module of the model for the lifetime of the returned object.
+  // A module, layer or range that new nodes belong to. The destructor restores the previous scope and region.
   class Scoped {
    public:
     Scoped(Builder& builder, const std::string& module, Region region);
@@ -58,17 +58,17 @@ class Builder {
     size_t length_;
     Region outer_;
   };
-  // Enters a submodule of the current one. The outermost module of the layer, or else of the model, becomes the
+  // Enters a submodule of the current module. The outermost module of the layer, or else of the model, becomes the
   // region's part.
   [[nodiscard]] Scoped scope(const std::string& module);
-  // Enters a range of this name within the current one; the scope stays the same. Profiles and traces group by ranges.
+  // Enters a range within the current range; the scope stays the same. Profiles and traces group by ranges.
   [[nodiscard]] Scoped range(const std::string& name);
   // Enters a layer of the model's stack.
   [[nodiscard]] Scoped layer(int64_t index);
-  // Enters the place of a named value: appends the value's name to the scope, and uses its region.
+  // Enters the place of a named value: appends the value's name to the scope, and uses the value's region.
   [[nodiscard]] Scoped scope_of(ValueId value);
 
-  // Enters a function of the eager program. Its variables die after its last node.
+  // Enters a function of the eager program. The function's variables die after its last node.
   class Framed {
    public:
     Framed(Builder& builder, const std::string& function);
@@ -103,7 +103,7 @@ class Builder {
   ValueId add_value(TensorType type, NodeId producer, int output, StorageId storage, Role role);
 
   Graph graph_;
-  std::map<std::string, std::vector<ValueId>> constants_;  // op and attributes -> its values
+  std::map<std::string, std::vector<ValueId>> constants_;  // "op attributes" -> the constant's outputs
 };
 
 // The base of a pass: emits the nodes of the old graph, changed or unchanged, into a new builder, and maps old values
@@ -117,7 +117,7 @@ class Replay {
 
   // Emits the same node with the mapped inputs, and binds its outputs.
   void copy(const Node& node);
-  // Maps `old_value` to `new_value`, and copies the old annotations to it, and the old role unless that is kActivation.
+  // Maps `old_value` to `new_value`. Copies the old annotations, and the old role unless it is kActivation.
   void bind(ValueId old_value, ValueId new_value);
   ValueId operator[](ValueId old_value) const { return map_[static_cast<size_t>(old_value.index)]; }
   std::vector<ValueId> mapped(std::span<const ValueId> old_values) const;

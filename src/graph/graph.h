@@ -42,7 +42,7 @@ enum class WorkClass : uint8_t {
   kCopy,
   kLoss,
   kOptimizer,
-  kCommunication,  // between ranks: computation waits for it
+  kCommunication,  // transfers between ranks, and waits for transfers
 };
 inline constexpr int kWorkClassCount = 10;
 const char* name_of(WorkClass work);  // "matmul"
@@ -66,7 +66,7 @@ struct StorageId {
 
 // Part of the model that a node belongs to, so that nodes can be grouped without parsing scope names.
 struct Region {
-  int64_t layer = -1;   // index in the stack of layers, counted from 0; -1 outside of it
+  int64_t layer = -1;   // index in the stack of layers, counted from 0; -1 outside the stack
   std::string part;     // outermost module of the layer or else of the model: "attn", "lm_head"; empty: none
   std::string range{};  // path of the named ranges, "scaled dot product attention/computing softmax"; empty: none
   friend bool operator==(const Region&, const Region&) = default;
@@ -80,7 +80,7 @@ inline constexpr const char* kAnyLayerScope = "layers.*";
 
 // Annotations of a value. A pass that replaces the value copies all of them to the replacement.
 struct ValueAnnotations {
-  std::string name;     // "layers.0.attn.scores"; for a parameter, its name
+  std::string name;     // "layers.0.attn.scores" or, for a parameter, "layers.0.ln1.weight"
   std::string held_by;  // a variable of the eager program that keeps the value alive, "frame:variable"
   Region region{};      // place where the value is named
   void merge(const ValueAnnotations& other) {
@@ -159,8 +159,9 @@ struct Graph {
 // The graph as text, one line per node (`laptime explain --dump graph`).
 std::string print(const Graph& graph);
 
-// Checks the rules that every pass must keep: a value is defined before it is read, types are those that the cards
-// infer, and no node reads a state after its update. Aborts with the name of the pass `after` if a rule is broken.
+// Checks the rules that every pass must keep: a value is computed before it is read, types are those that the cards
+// infer, and no node or output uses a state after its update. Aborts with the name of the pass `after` if a rule is
+// broken.
 void verify(const Graph& graph, const std::string& after);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Signatures of nodes, and the class of work, bytes and FLOPs of a node.
+// Names of op kinds, signatures of nodes, and the class of work, bytes and FLOPs of a node.
 #include "graph/op.h"
 
 #include <fmt/format.h>

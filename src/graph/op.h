@@ -32,7 +32,7 @@ const char* name_of(OpKind kind);
 // (kFloat32), or to the widest type among them (kPromote).
 enum class Autocast : uint8_t { kKeep, kLower, kFloat32, kPromote };
 
-// Everything known about a node without running it. A kernel's `supports` and `workspace`, and the key of a kernel
+// The op of a node with its attributes and tensor types. A kernel's `supports` and `workspace`, and the key of a kernel
 // choice, depend on nothing else.
 struct Signature {
   const OpCard* op = nullptr;
@@ -61,12 +61,12 @@ struct GradientContext {
   std::span<const ValueId> grad_out;  // invalid where the loss does not depend on the output
   std::vector<bool> wanted;           // which inputs need a gradient
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
-  // If true, computes the gradient of a weight before that of the other factor, so that the other factor is freed
-  // earlier.
+  // If true, the card computes the gradient of a weight before that of the other factor, so that the other factor is
+  // freed earlier.
   bool weights_first = false;
 };
 
-// A small set of output or input positions, such as {1, 2}. Positions must be below 32.
+// A small set of output or input positions, such as {1, 2}. Positions from 32 on are never members.
 struct IndexSet {
   static constexpr int kEnd = 32;
   uint32_t bits = 0;
@@ -95,7 +95,8 @@ struct OpCard {
   // class, unless this op is a contraction.
   std::optional<WorkClass> work_class{};
 
-  // Types of the outputs. Checks its inputs with LAPTIME_CHECK, because a wrong graph is a bug in this program.
+  // Returns the types of the outputs. Checks the inputs with LAPTIME_CHECK, because a wrong graph is a bug in this
+  // program. Null for a view.
   std::vector<TensorType> (*infer)(const Attributes&, std::span<const TensorType> in) = nullptr;
   // kView only: the new layout, or nothing if the input must be made contiguous first.
   std::optional<Layout> (*view)(const Attributes&, const Layout& in) = nullptr;
@@ -104,7 +105,7 @@ struct OpCard {
   void (*gradient)(GradientContext&) = nullptr;
   // Model FLOPs; null: none.
   double (*flops)(const Signature&) = nullptr;
-  // Model FLOPs of its matrix products; null: all FLOPs of a contraction, none of any other op.
+  // Model FLOPs of the op's matrix products; null: all FLOPs of a contraction, or none for any other op.
   double (*product_flops)(const Signature&) = nullptr;
   // Bytes that must be moved; null: inputs read once + outputs written once.
   int64_t (*bytes)(const Signature&) = nullptr;
@@ -114,7 +115,7 @@ struct OpCard {
   // Lowers the op to the simpler ops that a framework runs in eager mode. Returns nothing if a framework also runs it
   // as one kernel with these attributes. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
-  // Returns attributes with which the op itself rounds floating-point input `input` (or output `output`) to type `to`,
+  // Returns attributes with which the op itself casts floating-point input `input` (or output `output`) to type `to`,
   // so that the adjacent cast is not needed. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
@@ -138,22 +139,23 @@ struct OpCard {
   // Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
   // An op that does the same and also writes the next value of output 0's state in another number type, so that the
-  // next step need not cast it. It takes that copy before all other inputs and returns the next copy before all other
-  // outputs. Null: none.
+  // next step need not cast it. The copy is the first input, and the next copy the first output, before all operands of
+  // this op. Null: none.
   const OpCard* with_copy = nullptr;
-  // True if its kernels may skip products that `flops` counts, because a mask hides them.
+  // True if the op's kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // Output i is the next value of input i, for any number of inputs. Its type may be another view of the same bytes.
+  // Output i is the next value of input i, for any number of inputs. An output may have another layout than its input,
+  // as another view of the same bytes.
   bool updates_each = false;
   // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
   // the types agree.
   std::vector<Update> may_overwrite{};
 
-  // kConstant only: a PyTorch module would register it as a buffer, so it exists before a step. PyTorch computes other
-  // constants within the step.
+  // kConstant only: a PyTorch module would register the constant as a buffer, so it exists before a step. PyTorch
+  // computes other constants within the step.
   bool is_module_buffer = false;
 
   // kCommunication only: the op that waits for the communication, before any node reads its outputs. Output i depends

@@ -1,4 +1,4 @@
-// The structural ops, which every graph needs: views, contiguous, cast, fill, assign, and the symbolic gradients.
+// Structural ops: views, the gradient of a slice, contiguous, cast, fill, assign, and the symbolic gradients.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ extern const OpCard kContiguous, kCast, kFill, kAssign;   // copies
 // (grad[, addend]) -> the gradient of the tensor that was sliced: grad inside the slice and 0 elsewhere, plus the
 // addend
 extern const OpCard kSliceBackward;
-// Symbolic: (loss, parameters..., earlier gradients... or none) -> one gradient for each parameter, added to the
-// earlier one.
+// Symbolic: (loss, parameters...[, earlier gradients...]) -> one gradient for each parameter, plus the parameter's
+// earlier gradient.
 extern const OpCard kGradients;
 
 struct ReshapeAttributes {
@@ -94,10 +94,10 @@ ValueId expand(Builder& build, ValueId x, const Shape& shape);
 ValueId slice(Builder& build, ValueId x, int axis, int64_t begin, int64_t size, int64_t step = 1);
 ValueId contiguous(Builder& build, ValueId x);                                // x itself if it is contiguous
 ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself if it has that type
-ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a new value in every step
+ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // computed in every step, not a constant
 ValueId assign(Builder& build, ValueId state, ValueId value);                 // the state's next value
-// `earlier` is empty, or contains one gradient for each parameter. Each new gradient is added to the earlier one as
-// soon as it is complete.
+// `earlier` is empty, or contains one gradient for each parameter. Each contribution to a parameter's gradient is added
+// to the earlier one as soon as it is computed.
 std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters,
                                std::span<const ValueId> earlier = {});
 

@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// float32 or wider, depending on the type of the elements.
+// float64 for elements of float64, and float32 for all other types.
 constexpr DType accumulation_type(DType element) { return element == DType::kFloat64 ? element : DType::kFloat32; }
 
 }  // namespace laptime

@@ -13,7 +13,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr uint32_t kAlignment = 16;  // the widest load of a thread
+constexpr uint32_t kAlignment = 16;  // bytes of the widest load of a thread
 
 uint32_t alignment_of(const TensorType& type) {
   const auto begin = static_cast<uint64_t>(type.layout.offset * size_of(type.dtype));
@@ -257,8 +257,8 @@ void launch_padded(const KernelCall& call, const Product& original, const BlasCh
   if (padded.c_copy) launch_move(call, padded.c_copy->part, original.c);
 }
 
-// Splits a product whose rows are all aligned, but one side of which is not a multiple of 16 bytes, into two: `whole`,
-// up to the last multiple, and `rest`. If the side is k, `rest` is computed first, and `whole` is added to it.
+// Splits a product in two if all rows are aligned, but one side is not a multiple of 16 bytes: `whole` ends at the last
+// multiple, and `rest` begins there. If the side is k, `rest` is computed first, and `whole` is added to it.
 class SplitProduct {
  public:
   explicit SplitProduct(const Product& product) : whole(product), rest(product) {
@@ -277,7 +277,7 @@ class SplitProduct {
     const int64_t odd_m = a->columns_adjacent ? 0 : m % elements;
     const int64_t odd_k = a->columns_adjacent || !b->columns_adjacent ? k % elements : 0;
     const int64_t odd_n = n % elements;
-    // A result of 16 bits rounds `rest` before `whole` is added, so `rest` must be a small part of the sum.
+    // A 16-bit result rounds `rest` before `whole` is added, so `rest` must be a small part of the sum.
     const int64_t least_k = is_16_bit_float(product.c.type.dtype) ? 256 * odd_k : odd_k + 1;
     if (odd_k > 0 && k >= least_k && odd_m + odd_n == 0) {
       split(k - odd_k, k, [](Product& part, int64_t begin, int64_t size) {
@@ -356,7 +356,7 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   }
   if (!choice.padded) return "";
   if (SplitProduct(product).splits()) return "";
-  // For these products, the library proposes algorithms that it then refuses to launch.
+  // For so small an inner size, the library proposes algorithms that it then refuses to launch.
   if (shape[-2] * size_of(product.compute) < kAlignment) return "the inner size is less than 16 bytes";
   const PaddedProduct padded(product, nullptr);
   if (!padded.pads()) return "all rows begin at multiples of 16 bytes";

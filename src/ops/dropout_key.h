@@ -7,7 +7,8 @@
 
 namespace laptime {
 
-// Describes one mask. Its key for a step plus the index of an element gives the element's random number (dropout.h).
+// Identifies one mask. Element i takes its random number in a step from splitmix64(key(step) + i), as dropout.h
+// describes.
 struct DropoutCounter {
   uint64_t seed, place;
   int64_t first;

@@ -42,7 +42,7 @@ inline bool launch_row_copy(const KernelCall& call, const RowCopy& copy, int64_t
   return true;
 }
 
-// Copies the elements of `from` to `to`, which has the same shape, converting them to its type.
+// Copies the elements of `from` to `to`, which has the same shape, and converts them to the type of `to`.
 inline void launch_move(const KernelCall& call, const TensorView& from, const TensorView& to) {
   const Elements<2> elements = elements_of_call<2>({&to, 1}, {&from, 1});
   if (elements.groups == Groups::kNone && elements.count > 0) {

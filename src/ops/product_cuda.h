@@ -31,8 +31,8 @@ struct BlasChoice {
   bool any_order = false;  // see BlasProduct::any_order
   // Pads matrices whose rows or sides are not multiples of 16 bytes, such as logits for a vocabulary of 50,257: the
   // library has only slow algorithms for them. A matrix with unaligned rows is copied to or from padded memory. If all
-  // rows are aligned, and only a side is odd, the part up to the last multiple is computed in place, and the rest with
-  // copies.
+  // rows are aligned, and only one side is not a multiple, the part of the product up to the last multiple is computed
+  // without copies, and the rest with copies.
   bool padded = false;
 };
 inline constexpr int kPaddedAlgorithms = 3;  // number of proposals that are tried with padded matrices

@@ -33,7 +33,8 @@ inline bool is_aligned_for_words(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }
 
-// True if the columns of every row can be moved in fours.
+// True if the columns of every row can be moved in fours. Here and in the functions below, an absent operand can be
+// moved in any way.
 inline bool has_rows_in_fours(const DeviceRows& rows) {
   if (rows.data == nullptr) return true;
   bool whole = is_aligned_for_fours(rows) && rows.column_stride == 1;

@@ -1,4 +1,4 @@
-// Inserts the casts to one lower type by replaying the graph.
+// Replays the graph and inserts the casts to the lower type and to float32.
 #include "passes/autocast.h"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ class Autocaster {
   }
 
   static bool is_view(const Node* node) { return node != nullptr && node->op->kind == OpKind::kView; }
-  // True if the node gathers a parameter that ranks divide. A view then gives the gathered value its shape.
+  // True if the node gathers a parameter that is divided among ranks. A view of the result may restore the parameter's
+  // shape.
   static bool gathers(const Node* node) { return node != nullptr && node->op->is_made_where_read; }
 
   ValueId cast_root(ValueId value, DType target) {

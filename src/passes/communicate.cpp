@@ -1,5 +1,5 @@
-// Walks over the step once: emits communication when its inputs are ready, and waits before the first node that reads
-// the results.
+// Walks over the step once: emits communication when its inputs are ready, and a wait node before the first node that
+// reads the results.
 #include "passes/communicate.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ bool is_gather(const Node& node) { return communicates(node) && node.op->is_made
 // A layer, or a module outside of the layers.
 using Unit = std::pair<int64_t, std::string>;
 
-// A run of nodes of one phase that read a unit's gathered parameters. Each use has its own gathers.
+// The nodes of one phase that read the gathered parameters of a unit. If the next phase begins with the same unit, its
+// nodes belong to the same use. Each use has its own gathers.
 struct Use {
   Unit unit;
   size_t first = 0;  // index of the first node
@@ -54,7 +55,7 @@ class GatherUses {
 
   const std::vector<Use>& uses() const { return uses_; }
   const std::vector<size_t>& gathers(const Unit& unit) const { return gathers_.at(unit); }
-  // True if the node is a gather, or a view or copy whose inputs are all gathered.
+  // True if the node is a gather, or a view or copy whose inputs all come from gathers.
   bool is_made_where_read(size_t node) const { return !units_[node].empty(); }
   // The uses to which a node belongs.
   const std::vector<size_t>& uses_of(size_t node) const { return uses_of_[node]; }
@@ -91,7 +92,7 @@ class GatherUses {
   }
 
   const Graph& graph_;
-  std::vector<std::set<Unit>> units_;         // node -> units whose gathered values it views or copies
+  std::vector<std::set<Unit>> units_;         // node -> units whose values it gathers, views or copies
   std::vector<std::vector<size_t>> uses_of_;  // node -> uses to which it belongs
   std::map<Unit, std::vector<size_t>> gathers_;
   std::map<std::pair<size_t, Unit>, size_t> known_;
@@ -152,7 +153,7 @@ class Communicate {
   const Graph& from() const { return replay_.from; }
   size_t storage(ValueId value) const { return static_cast<size_t>(from().value(value).storage.index); }
 
-  // Communication is ready after the last earlier node that reads or writes the storage of its input.
+  // Communication, except gathers, is ready after the last earlier node that reads or writes the storage of its input.
   void find_ready() {
     std::vector<size_t> last_use(from().storage_roots.size(), 0);
     for (size_t i = 0; i < from().nodes.size(); ++i) {
@@ -181,7 +182,7 @@ class Communicate {
     const Node& first = from().nodes[members.front()];
     Bucket bucket{.op = first.op, .attributes = first.attributes};
     std::vector<ValueId> inputs;
-    std::map<ValueId, size_t> known;  // recomputation may have gathered a parameter twice; it is gathered once
+    std::map<ValueId, size_t> known;  // parameter -> index in `inputs`; recomputation may gather it again
     for (const size_t member : members) {
       const Node& node = from().nodes[member];
       if (!known.try_emplace(node.inputs.front(), inputs.size()).second) continue;
@@ -279,7 +280,8 @@ class Communicate {
     }
   }
 
-  // The new value that a node in `uses` reads for `value`, which may be gathered.
+  // The new value that a node in `uses` reads for the old `value`. Repeats the views and copies of gathered values that
+  // these uses do not have yet.
   ValueId read(ValueId value, const std::vector<size_t>& uses) {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid() || !gathers_.is_made_where_read(static_cast<size_t>(producer.index))) return replay_[value];

@@ -13,7 +13,7 @@ bool is_faster_lowered(const Graph& graph, const Node& node) {
   return node.op->is_faster_lowered(node.attributes, signature_of(graph, node).in);
 }
 
-// Lowers each composite once. Sets `changed` if there were any to lower.
+// Lowers each composite once. Sets `changed` to whether any was lowered.
 Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept, bool& changed) {
   changed = false;
   Replay replay(graph);

@@ -15,7 +15,8 @@ enum class LowerKept : uint8_t {
   kFasterLowered,  // composites whose card says that they are faster when lowered, for their inputs
 };
 
-// Lowers every node whose card has a decomposition and is not named in `keep`, until none is left.
+// Lowers every node whose card has a decomposition and is not named in `keep`, and repeats this until nothing changes.
+// A node whose decomposition returns nothing stays as it is (OpCard::decompose).
 Graph decompose(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept = LowerKept::kNone);
 
 }  // namespace laptime

@@ -58,7 +58,7 @@ class Differentiator {
     build_.current.parts.clear();
   }
 
-  // Counts the gradients that each value will receive: one for each use on a path to the loss.
+  // Counts the contributions to the gradient of each value: one for each use on a path to the loss.
   void count_contributions(ValueId loss) {
     std::vector<bool> reaches(values_.size(), false);
     reaches[static_cast<size_t>(loss.index)] = true;

@@ -15,8 +15,8 @@ enum class GradientOrder : uint8_t {
 
 // Reverse-mode differentiation with the gradient functions of the cards. For every op, the pass itself sums over
 // broadcast axes, casts to the value's type, adds up the gradients of a value with several uses, and converts a
-// parameter's gradient to the parameter's layout as soon as it is complete. Backward nodes have the scope of their
-// forward node.
+// parameter's gradient to the parameter's layout as soon as the gradient is complete. Backward nodes have the scope of
+// their forward node.
 Graph differentiate(const Graph& graph, GradientOrder order = GradientOrder::kInputsFirst);
 
 }  // namespace laptime

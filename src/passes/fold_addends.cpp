@@ -1,4 +1,4 @@
-// Finds the sums to fold, then replays the graph with them inside the ops.
+// Finds the sums to fold, then replays the graph with the sums inside the ops.
 #include "passes/fold_addends.h"
 
 #include <map>
@@ -43,8 +43,8 @@ class AddendFolding {
   const Graph& from() const { return replay_.from; }
   static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
 
-  // The op that produces `value` and can add the other operand of the sum; none if anything else reads `value` or a
-  // view between the op and the sum. `views` receives the views between the op and `value`.
+  // The op that produces `value`, if it can add the other operand of the sum, and nothing else reads `value` or a view
+  // between the op and the sum; otherwise none. `views` receives the views between the op and `value`.
   NodeId candidate(ValueId value, std::vector<int>& views) const {
     const TensorType& operand = from().value(value).type;
     if (!operand.layout.is_contiguous()) return {};

@@ -5,9 +5,9 @@
 
 namespace laptime {
 
-// Folds a sum (OpCard::is_sum) into the op that produces one of its operands, directly or through reshapes, if that op
-// can take an addend (OpCard::fold_addend), only the sum reads the operand, and the other operand exists before the op
-// runs.
+// Folds a sum (OpCard::is_sum) into the op that produces one of its operands, directly or through reshapes. The op must
+// be of the same phase and able to take an addend (OpCard::fold_addend), and only the sum may read the operand. Both
+// operands must be contiguous and of the sum's shape, and the other operand must exist before the op runs.
 Graph fold_addends(const Graph& graph);
 
 }  // namespace laptime

@@ -57,7 +57,7 @@ class OutputCastFolding {
   Graph run() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
       const Node& node = from().nodes[i];
-      if (folded_[i]) {  // the op that produces its input already rounds the value
+      if (folded_[i]) {  // the op before the cast already converts the value
         replay_.bind(node.outputs[0], replay_[node.inputs[0]]);
         continue;
       }
@@ -130,7 +130,8 @@ class OutputCastFolding {
   std::vector<bool> folded_;  // node -> true for a cast folded into the op before it
 };
 
-// Folds a cast of an input only if every reader of the cast can fold it. Otherwise the value would be cast twice.
+// Folds a cast of an input only if every reader of the cast can fold it. If only some readers did, the value would be
+// cast more than once.
 class InputCastFolding {
  public:
   InputCastFolding(const Graph& graph, SharedCasts shared) : replay_(graph), folded_(graph.nodes.size(), false) {

@@ -13,9 +13,9 @@ enum class SharedCasts : uint8_t {
   kKeep,
 };
 
-// Removes a cast of an op's output if every reader of that output casts it to the same type. Redirects the readers of a
-// cast of an op's input if every one of them can fold it; dead_code then removes the cast. The cards determine which
-// ops can (fold_output_cast, fold_input_cast) and which op is a cast (is_cast).
+// Removes a cast of an op's output if every reader of that output casts it to the same type. If every reader of a cast
+// can do the cast itself, lets the readers read the value before the cast; dead_code then removes the cast. The cards
+// determine which ops can fold a cast (fold_output_cast, fold_input_cast) and which op is a cast (is_cast).
 Graph fold_casts(const Graph& graph, SharedCasts shared = SharedCasts::kFold);
 
 }  // namespace laptime

@@ -20,17 +20,19 @@ constexpr double kSearchUntil = 1.0 / 512;  // precision of the search for the l
 
 bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kOptimizer; }
 
-// The optimizer nodes of one parameter, in order. Nodes that share a value of the optimizer or a state, as in clipping,
-// form one update. Sizes are in bytes, stored as doubles because they are only compared.
+// The optimizer nodes of one parameter, in order. Nodes that share a value or a state that the optimizer writes, as in
+// clipping, form one update. Sizes are in bytes, stored as doubles because they are only compared.
 struct ParameterUpdate {
   std::vector<size_t> nodes;
-  size_t ready = 0;  // number of nodes in others_ that run first, because they produce its inputs or read its states
+  // Number of nodes outside the optimizer that run before the update, because they produce inputs of the update or read
+  // states that it writes, or because they stand before such a node.
+  size_t ready = 0;
   double held = 0;   // bytes of gradients kept for the update
   double extra = 0;  // peak bytes of the update beyond `held`
 };
 
 struct Schedule {
-  std::vector<size_t> places;  // number of nodes in others_ that run before each update
+  std::vector<size_t> places;  // for each update, the number of nodes outside the optimizer that run before it
   double peak = 0;             // peak live bytes of the step's own tensors
 };
 
@@ -57,8 +59,9 @@ class Scheduler {
   const std::vector<size_t>& others() const { return others_; }  // nodes that do not belong to the optimizer
   const std::vector<ParameterUpdate>& updates() const { return updates_; }
 
-  // Updates as soon as the gradient is complete, unless that raises the peak; then waits until enough activations are
-  // freed. Finds by bisection the lowest limit on live bytes for which a schedule exists.
+  // Tries several schedules and returns the one with the lowest peak. Each update runs as soon as its gradient is
+  // complete and live bytes stay within a limit; bisection finds the lowest limit that a schedule can keep. The last
+  // schedule tried runs all updates at the end.
   Schedule best() const {
     Schedule best = schedule(kNoLimit);
     double low = *std::max_element(during_.begin(), during_.end());

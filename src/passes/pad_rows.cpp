@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kLeastRowBytes = 8 * kWidestAccessBytes;  // padding adds less than an eighth
+constexpr int64_t kLeastRowBytes = 8 * kWidestAccessBytes;  // minimum, so that padding adds less than an eighth
 
 class RowPadding {
  public:
@@ -52,7 +52,7 @@ class RowPadding {
            all_read_gaps(node.outputs[0], padded_type(type.dtype, type.shape()).layout);
   }
 
-  // True if every op that reads the value, directly or through views, is as fast if the value has this layout.
+  // True if every op that reads the value, directly or through views, is at least as fast if it has this layout.
   bool all_read_gaps(ValueId value, const Layout& layout) const {
     return std::ranges::all_of(readers_[index(value)], [&](size_t reader) {
       const Node& node = from().nodes[reader];

@@ -15,12 +15,12 @@ namespace laptime {
 
 struct PipelineOptions {
   std::vector<std::string> keep;  // names of composites that are not lowered
-  std::optional<DType> lower;     // autocast's lower type
+  std::optional<DType> lower;     // autocast's lower type; none: no autocast
   bool forward_only = false;      // keep only forward and the values that it saves for backward
   // Fold casts and sums into ops, keep no value alive by a variable, and compute gradients of weights first.
   bool compile = false;
   SharedCasts shared_casts = SharedCasts::kFold;
-  bool pad_rows = false;      // align the rows of logits
+  bool pad_rows = false;      // align the rows of results such as logits
   bool store_copies = false;  // keep copies of parameters in autocast's type from step to step
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
@@ -28,7 +28,7 @@ struct PipelineOptions {
   int64_t bucket_bytes = 0;  // minimum bytes per communication between ranks; 0: one rank
 };
 
-// Called after each pass with the name of the pass and the resulting graph.
+// Called with "model" and the graph before the first pass, then after each pass with its name and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 // decompose -> [split rows] -> [autocast] -> differentiate -> [run deferred] -> dead code -> [fold casts ->

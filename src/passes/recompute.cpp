@@ -141,9 +141,9 @@ class Recompute {
 
   Replay replay_;
   const RecomputeRule rule_;
-  std::vector<bool> saved_;                   // storage -> whether backward reads it
+  std::vector<bool> saved_;                   // storage -> whether forward saves it for backward
   std::vector<bool> read_late_;               // storage -> whether a deferred node of forward reads it
-  std::vector<int> cheap_;                    // node -> 0, or the length of its chain of cheap nodes
+  std::vector<int> cheap_;                    // node -> length of the chain of cheap nodes up to it; 0: not cheap
   std::vector<std::vector<ValueId>> clones_;  // node -> outputs of its clone
 };
 

@@ -1,4 +1,5 @@
-// Replays the graph, first with split composites, and after differentiation in the order that frees each group early.
+// Two replays of the graph: one splits composites; the other, after differentiation, reorders nodes so that the values
+// of each group are freed early.
 #include "passes/row_groups.h"
 
 #include <algorithm>

@@ -10,13 +10,13 @@ namespace laptime {
 
 struct Elision {
   std::vector<bool> dropped;       // node -> whether it is an assign that needs no copy
-  std::vector<StorageId> storage;  // storage -> the storage that contains it; itself unless elided
+  std::vector<StorageId> storage;  // storage -> the storage whose bytes it uses; itself unless elided
 };
 
 // Drops assign(state, value) if a pointwise node produces `value` in the layout of the state, no node between the two
-// reads the state, and no node reads `value` after the state has changed again. If OpCard::may_overwrite permits it, an
-// output reuses the storage of an input if the types are equal, no other operand shares the storage, and nothing reads
-// it later.
+// reads the state, and nothing reads `value` after the state has changed again. If OpCard::may_overwrite permits it, an
+// output reuses the storage of an input that the step computes if the types are equal, no other operand shares the
+// storage, no variable holds it, and nothing reads it later.
 Elision elide_assignments(const Graph& graph);
 
 }  // namespace laptime

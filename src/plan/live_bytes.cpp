@@ -10,7 +10,7 @@ namespace {
 
 // Returns which step buffers are alive while a step runs or, with `after`, after the step and the frees that follow it.
 std::vector<bool> alive_at(const Plan& plan, int step, bool after) {
-  std::vector<bool> is_output(plan.buffers.size(), false);  // whether it stays alive until the whole step ends
+  std::vector<bool> is_output(plan.buffers.size(), false);  // outputs stay alive until the whole plan has run
   for (const PlanOutput& output : plan.outputs) is_output[static_cast<size_t>(output.operand.buffer)] = true;
   std::vector<bool> alive(plan.buffers.size(), false);
   bool reached = false;

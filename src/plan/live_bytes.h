@@ -13,7 +13,7 @@ namespace laptime {
 // backward begins); none if the plan has no step of that phase.
 std::optional<int64_t> bytes_after(const Plan& plan, Phase phase);
 
-// The buffers held at the step of peak memory, including sources and constants, largest first.
+// Indices of the buffers held at the step of peak memory, including sources and constants, largest buffer first.
 std::vector<int> alive_at_peak(const Plan& plan);
 
 }  // namespace laptime

@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// Byte ranges. Those that touch or overlap are merged.
+// A set of byte ranges, in which ranges that touch or overlap are merged.
 class ByteRanges {
  public:
   void add(int64_t begin, int64_t end);
@@ -19,9 +19,9 @@ class ByteRanges {
   std::vector<std::pair<int64_t, int64_t>> ranges_;  // (begin, end), in ascending order
 };
 
-// A segment tree over the steps. A node stores the bytes that are occupied at any of its steps, and those occupied by
-// intervals that cover all of its steps but not all of its parent's. A live range covers few nodes, and adjacent ranges
-// merge, so neither occupying nor searching visits every live buffer.
+// A segment tree over the steps. A node stores the bytes that are occupied at any step of the node, and the bytes of
+// the live ranges that cover all steps of the node but not all of its parent. A live range covers few nodes, and
+// adjacent byte ranges merge, so neither occupying nor searching visits every live buffer.
 class OccupiedBytes {
  public:
   explicit OccupiedBytes(int steps);

@@ -177,7 +177,7 @@ class Planner {
     (writes ? uses[step.queue].written : uses[step.queue].read) = now_;
   }
 
-  // Extends each buffer until its uses are guaranteed to be done in every queue.
+  // Extends the live range of each buffer until the buffer's uses are guaranteed to be done in every queue.
   void extend_across_queues() {
     const StepOrder order(plan_.steps);
     if (order.queues() == 1) return;
@@ -195,7 +195,8 @@ class Planner {
     }
   }
 
-  // Extends values held by variables of the eager program until the variable is reassigned or its function ends.
+  // Extends the live range of each value that a variable of the eager program holds until the variable is reassigned or
+  // its function ends.
   void extend_held_variables() {
     std::map<std::string, int> frame_end;  // last step of each frame; "" is the whole forward phase
     for (const auto& [node, step] : node_step_) {

@@ -22,9 +22,9 @@ struct Buffer {
   Role role = Role::kActivation;
   int64_t offset = 0;           // within the arena (kStep) or the resident block (others)
   std::string name;             // name of the source or value; empty: none
-  std::string op, scope;        // op and scope of the node that writes it; empty for a source
+  std::string op, scope;        // op and scope of the node that first writes it; empty for a source
   Phase phase = Phase::kSetup;  // phase of that node
-  TensorType type;              // type as written; empty for workspace
+  TensorType type;              // type of the value first written to it; default for a workspace
 };
 
 struct Operand {
@@ -68,17 +68,17 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<Buffer> buffers;
-  std::vector<PlanStep> setup;  // run before the first step: they compute constants, and copies of sources
+  std::vector<PlanStep> setup;  // run once, before the first `steps`: compute constants, and copies of sources
   std::vector<PlanStep> steps;
   std::vector<Action> actions;
   std::vector<PlanOutput> outputs;
 
-  int64_t resident_bytes = 0;   // sources and constants
-  int64_t arena_bytes = 0;      // step buffers at their offsets
+  int64_t resident_bytes = 0;   // bytes of sources and of results of set-up
+  int64_t arena_bytes = 0;      // bytes of the arena that step buffers share
   int64_t live_peak_bytes = 0;  // peak bytes of live step buffers, without gaps
   int64_t predicted_peak_bytes() const { return (Size(resident_bytes) + arena_bytes).value(); }
 
-  // Bytes by role at the peak: all sources and constants, and the live step buffers.
+  // Bytes by role at the peak: all sources and results of set-up, and the live step buffers.
   std::array<int64_t, kRoleCount> peak_bytes_by_role{};
   int peak_step = 0;  // the step at which live_peak_bytes is reached
 

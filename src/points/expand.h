@@ -16,8 +16,8 @@ struct SweepPoint {
   std::string invalid;  // why the point is invalid; empty if it is valid
 };
 
-// All points of the product, including invalid ones. Throws Error if there are more than `max_points`, all are invalid
-// or two have the same name.
+// All combinations of the axes' values, including invalid ones. Throws Error if there are more than `max_points`, all
+// are invalid or two have the same name.
 std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points = kMaxPoints);
 
 }  // namespace laptime

@@ -27,7 +27,7 @@ constexpr double kBackwardHost = 0.7;    // host time relative to a forward op: 
 // Megatron's host time relative to a compiled kernel: a module launches one fused kernel.
 constexpr double kFusedHost = 0.3;
 constexpr double kCausalShare = 0.5;  // fraction of attention that remains under a causal mask
-// An attention product passes once over the stored scores; so does softmax, for each product.
+// Passes over the stored scores for each product of attention: one by the product itself, and one by softmax.
 constexpr double kScorePasses = 2;
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
@@ -94,7 +94,7 @@ double LaunchTimes::computed(const LaunchWork& work) const {
 
 double LaunchTimes::padding(const LaunchWork& work) const {
   const bool pads = work.kind == LaunchWork::Kind::kProduct && program_ == Program::kLaptime && !is_float32();
-  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // matrices are read and written
+  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // copying reads and writes the bytes
 }
 
 double LaunchTimes::kernel(const LaunchWork& work) const {

@@ -11,14 +11,14 @@
 
 namespace laptime {
 
-// The output matrices of a product.
+// The matrices that a product writes, which are computed in tiles.
 struct OutputMatrices {
   int64_t count = 0;  // 0: the op writes no matrix
   int64_t rows = 0, columns = 0;
 };
 
-// Reads the matrices from the operands of a launch, each of which has a `type`. A batch of matrices whose products
-// share a factor with two axes counts as one tall matrix.
+// Derives the matrices from the operands of a launch; each operand has a `type`. If all products of a batch share a
+// factor with two axes, the batch counts as one tall matrix.
 template <class Operands>
 OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   if (out.empty() || out[0].type.shape().rank() < 2) return {};
@@ -70,8 +70,8 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 }
 
 // If the machine file has no reached rates, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is
-// a bound (Williams, Waterman and Patterson 2009). With these rates:
-// - a product runs in waves of tiles, one tile on each processor, at a fraction of the peak; each tile adds a latency;
+// a bound (Williams, Waterman and Patterson 2009). With reached rates:
+// - a product runs in waves of tiles, one tile on each processor, at a fraction of the peak; each wave adds a latency;
 //   if tensor cores compute it, laptime copies matrices with unaligned rows to and from aligned ones;
 // - fused attention runs at its own fraction of the peak; FlashAttention and cuDNN have such kernels for 16-bit types
 //   only, so for 32-bit values laptime stores the scores and computes the masked ones too;
@@ -79,9 +79,9 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 // - the host launches kernels while the device runs earlier ones, so a step takes about the longer of the two times.
 class LaunchTimes {
  public:
-  // `product_peak` is the FLOP/s of contractions in their type: the figure of the data sheet if the machine has reached
-  // rates, which are shares of it; otherwise the measured figure if there is one. All other ops run at the float32
-  // peak.
+  // `product_peak` is the FLOP/s of contractions and attention in their type. If the machine has reached rates, this is
+  // the figure of the data sheet, because the rates are shares of that figure; otherwise it is the measured figure or,
+  // if there is none, that of the data sheet. All other ops run at the float32 peak.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
               bool is_causal = true);
 
@@ -98,7 +98,7 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
-  // The type of contractions, for a machine with reached rates.
+  // Whether contractions run in this type. Only for a machine with reached rates.
   bool is_float32() const;
   bool is_tf32() const;
   double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores

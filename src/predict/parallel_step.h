@@ -49,14 +49,14 @@ struct ParallelTime {
 // Predicts the time of a step:
 // - A pipeline of p ranks and m micro-batches takes m + (p - 1) / chunks times as long as its slowest rank (Narayanan
 //   et al. 2021). The slowest rank is the one with the head, unless an interleaved schedule gives it fewer layers.
-// - Backward of a checkpointed layer recomputes it up to the last value that it needs.
+// - Backward of a checkpointed layer recomputes the layer up to the last value that backward needs.
 // - Tensor parallel ranks sum activations twice in a layer's forward and twice in its backward (Shoeybi et al. 2019).
 //   In most programs, no computation hides these sums.
 // - Context parallel ranks send keys and values around a ring during attention, once in forward and twice in backward
 //   (Liu et al. 2023).
 // - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch; otherwise gradients
 //   are reduced once per step. A ring moves (n - 1) / n of the bytes through each link. Computation hides all but a
-//   fraction.
+//   fraction of this communication.
 // Throws Error if there are several ranks and the machine file describes no links.
 ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, const RankWork& work,
                            const ParallelStep& step);

@@ -1,4 +1,4 @@
-// rank_bytes: the peak memory of one of several devices, for a framework that stores values in 16 bits.
+// rank_bytes: the peak memory of one rank, for a framework that stores activations in 16 bits.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct StoredTypes {
   bool keeps_layouts = false;
   bool gathers_inputs = false;     // each tensor parallel rank saves the whole outputs of norms
   bool fuses_gate = true;          // one kernel applies activation and gate, and backward recomputes them
-  double norm_bytes = 4;           // per value of a norm: its input and output in 16 bits, and float32 intermediates
+  double norm_bytes = 4;           // per value of a norm: input and output in 16 bits, and any float32 intermediates
   double logit_bytes = 10;         // per logit at the peak of the loss; 0: the loss is computed tile by tile
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
@@ -32,9 +32,9 @@ struct StoredTypes {
 
 struct RankBytes {
   double parameters = 0, gradients = 0, optimizer = 0;
-  // 16-bit copies of parameters (of two layers and the embedding if parameters are sharded), and buckets of gradients.
+  // 16-bit copies of parameters (if parameters are sharded, only of those in use), and buckets of gradients.
   double gathered = 0;
-  double activations = 0;  // saved for backward, over all micro-batches that a pipeline has in flight
+  double activations = 0;  // saved for backward by all micro-batches in flight, and recomputed for one layer
   double loss = 0;         // logits, their logarithms, and the gradients of both
   double framework = 0;    // device context, communication buffers, and allocator fragmentation
 

@@ -31,16 +31,16 @@ constexpr bool is_floating(DType dtype) {
 // True for the types to which autocast rounds the factors of products.
 constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
-std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch prints them
-// "as_input" without a type, which stands for the type of the op's input.
+std::string_view name_of(DType dtype);  // "float32", "bfloat16", ...: PyTorch's names without "torch."
+// The name of the type, or "as_input" if there is none: the op then uses the type of its input.
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
 std::optional<DType> parse_dtype(std::string_view name);
 
 // The promoted type of two operands, as in torch.promote_types: the wider floating-point type (float32 for bfloat16
-// with float16), or the floating-point type if the other is an integer, or else the wider integer type.
+// with float16), the floating-point type if only one is, or else the wider integer type (bool is the narrowest).
 DType promote(DType a, DType b);
 
-// True if a cast from `from` to `to` only rounds: from a wide float type to a 16-bit one. No `from` counts as wide.
+// True if a cast from `from` to `to` only rounds: from float32, float64 or an absent type to a 16-bit float.
 constexpr bool only_rounds(std::optional<DType> from, DType to) {
   const bool wide = !from || *from == DType::kFloat32 || *from == DType::kFloat64;
   return wide && is_16_bit_float(to);
@@ -71,7 +71,7 @@ struct Float16 {
     uint32_t half = 0;
     if (size > 0x7F800000U) {
       half = 0x7E00U | ((size >> 13U) & 0x3FFU);  // NaN stays NaN
-    } else if (size >= 0x477FF000U) {             // 65520: rounds to more than 65504, the largest number
+    } else if (size >= 0x477FF000U) {             // from 65520 on, rounds to infinity; the largest number is 65504
       half = 0x7C00U;
     } else if (size < 0x38800000U) {  // below 2^-14: subnormal; adding 1/2 rounds to a multiple of 2^-24
       half = std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5F) - std::bit_cast<uint32_t>(0.5F);

@@ -1,4 +1,4 @@
-// The elements of a tensor as plain numbers.
+// elements_of: copies the elements of a tensor into a vector of doubles.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Layout arithmetic of views.
+// Layouts of views and of new tensors, and broadcast shapes.
 #include "tensor/layout.h"
 
 namespace laptime {
@@ -87,14 +87,15 @@ std::optional<Layout> reshaped(const Layout& in, const Shape& shape) {
 }
 
 Layout dense_like(const Layout& in) {
-  // The axes from innermost to outermost, by stride. Equal strides keep their order; stride 0 (broadcast) is ignored.
+  // The axes from innermost to outermost, by stride. Axes of equal stride keep their order; axes of stride 0
+  // (broadcast) or size 1 keep their places.
   std::array<int, kMaxRank> order{};
   for (int i = 0; i < in.rank(); ++i) order[static_cast<size_t>(i)] = in.rank() - 1 - i;
   const auto before = [&](int a, int b) {
     return in.strides[a] != 0 && in.strides[b] != 0 && in.shape[a] != 1 && in.shape[b] != 1 &&
            in.strides[a] < in.strides[b];
   };
-  for (int i = 1; i < in.rank(); ++i) {  // insertion sort: with ties, the comparison is not a strict weak order
+  for (int i = 1; i < in.rank(); ++i) {  // insertion sort: before() is not the strict weak order that std::sort needs
     for (int k = i; k > 0 && before(order[static_cast<size_t>(k)], order[static_cast<size_t>(k - 1)]); --k) {
       std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(k - 1)]);
     }

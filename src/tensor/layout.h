@@ -23,7 +23,7 @@ struct Layout {
   int rank() const { return shape.rank(); }
   // Row-major without gaps; axes of size 1 may have any stride.
   bool is_contiguous() const;
-  // The minimum size of the storage in elements, which includes the offset and the last element; 0 if there are none.
+  // The minimum size of the storage in elements, including the offset; 0 if the tensor has no elements.
   int64_t extent() const;
 
   friend bool operator==(const Layout&, const Layout&) = default;
@@ -31,9 +31,10 @@ struct Layout {
 
 Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axis axes[k] of `in`
 Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape` with stride 0
-// The `size` elements begin, begin + step, ... along an axis. LAPTIME_CHECK fails if one is outside it.
+// The `size` elements begin, begin + step, ... along `axis`. LAPTIME_CHECK fails unless all are within the axis, and
+// `size` and `step` are positive.
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
-// A view of the elements in the same order with another shape; empty if that requires a copy.
+// The elements in the same order with another shape of as many elements; empty if no view can do that without a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
 // A layout without gaps whose axes have the same order in memory as those of `in`; axes of stride 0 (broadcast) or
@@ -68,7 +69,7 @@ inline constexpr int64_t kWidestAccessBytes = 16, kMemoryLineBytes = 128;
 TensorType padded_type(DType dtype, const Shape& shape);
 
 // The layout that a pointwise op allocates: dense_like() of the first input with the shape `out`, or contiguous if no
-// input has it.
+// input has that shape.
 Layout pointwise_layout(const Shape& out, std::span<const TensorType> in);
 
 }  // namespace laptime

@@ -63,7 +63,7 @@ class Dims {
 
   friend bool operator==(const Dims& a, const Dims& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-  std::string text() const {  // "[3, 18, 40]", as PyTorch prints it
+  std::string text() const {  // "[3, 18, 40]"
     return fmt::format("[{}]", joined(std::span(begin(), end()), ", "));
   }
 

@@ -26,14 +26,14 @@ struct TensorView {
   double load(int64_t position) const;
   void store(int64_t position, double value) const;
 
-  // The storage position of the element with this row-major index.
+  // The storage position (in elements) of the element with row-major index `flat`.
   int64_t position(int64_t flat) const;
 
   // Reads or writes the element at a row-major index, for any layout. Slow; for references and tests.
   double at(int64_t flat) const { return load(position(flat)); }
   void put(int64_t flat, double value) const { store(position(flat), value); }
 
-  // A view of these bytes, broadcast to `shape`.
+  // A view of the same bytes, broadcast to `shape`.
   TensorView broadcast_to(const Shape& shape) const { return {data, {type.dtype, expanded(type.layout, shape)}}; }
 };
 

@@ -85,11 +85,12 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
   const DType real = build.type(in[kW]).dtype;
-  // Sets the state to beta * state + news, where `news` is already multiplied by 1 - beta. `value` is the sum before it
-  // is rounded to the type of the state; the update of the weight reads `value`.
+  // The next value of m or v: `state` is rounded to the type of the state, and `value`, which the update of the weight
+  // reads, is not.
   struct Moment {
     ValueId value, state;
   };
+  // Sets the state to beta * state + news, where `news` is already multiplied by 1 - beta.
   const auto next_moment = [&](ValueId state, double beta, ValueId news) -> Moment {
     const ValueId value = add(build, mul_scalar(build, cast(build, state, real), beta), news);
     const ValueId kept = set(state, value);

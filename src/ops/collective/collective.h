@@ -25,14 +25,14 @@ struct GroupAttributes {
 // All ops take any number of contiguous float32 tensors, and output i depends on input i alone. n is the number of
 // ranks. The chunk of a rank in a tensor of n c elements consists of elements [rank c, (rank + 1) c).
 
-// x [...] -> the sum of x over the ranks [...], in place. A rank sends 2 (n - 1) / n of the bytes.
+// x [...] -> the sum of x over the ranks [...], in place. A rank sends 2 (n - 1) / n of the bytes of x.
 extern const OpCard kAllReduce;
 // x [n c] -> the rank's chunk of the sum of x over the ranks [c]. A rank sends (n - 1) / n of the bytes of x.
 extern const OpCard kReduceScatter;
-// Like kReduceScatter, but the result is a view of the rank's chunk of x; the other elements of x must not be read any
-// more.
+// Like kReduceScatter, but the result is a view of the rank's chunk of x; the other elements of x must not be read
+// afterwards.
 extern const OpCard kReduceScatterInPlace;
-// chunk [c] -> the chunks of all ranks, in their order [n c]. A rank sends n - 1 times the bytes of its chunk.
+// chunk [c] -> the chunks of all ranks in the order of ranks [n c]. A rank sends n - 1 times the bytes of its chunk.
 extern const OpCard kAllGather;
 // Like kAllGather, but each input is a view of the rank's chunk of a tensor of n c elements, and the result fills that
 // tensor.

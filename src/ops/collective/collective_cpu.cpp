@@ -32,7 +32,7 @@ void for_pieces(std::span<const TensorView> tensors, int64_t begin, int64_t end,
   }
 }
 
-// Calls body(peer) for every other rank, starting with the next one, so that not all ranks send to the same one at
+// Calls body(peer) for every other rank, starting with the next rank, so that not all ranks send to the same rank at
 // once.
 template <class Body>
 void for_peers(const GroupAttributes& group, const Body& body) {

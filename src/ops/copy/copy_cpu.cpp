@@ -152,7 +152,7 @@ void write_window(Team& team, const TensorView& grad, const TensorView& out, con
   team.parallel_blocks(out.numel() / line, std::max<int64_t>(1, kBlockSize / line), write);
 }
 
-void add_strip(const Strip& strip) {  // sum, addend, grad
+void add_strip(const Strip& strip) {  // operands: sum, addend, grad
   float* const sum = strip.floats(0);
   const float* const addend = strip.floats(1);
   const float* const grad = strip.floats(2);

@@ -17,7 +17,7 @@ struct DropoutAttributes {
   double p = 0;  // probability that an element becomes zero
   uint64_t seed = 0;
   uint64_t place = 0;  // hash of the scope in the model
-  int64_t first = 0;   // index of this rank's first element, in a tensor that several ranks divide
+  int64_t first = 0;   // index of this rank's first element, in a tensor divided among ranks
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("p", self.p);
@@ -36,7 +36,8 @@ constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
 }
 // The factor by which kept elements are scaled.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-// The threshold of dropout_keeps as an integer: an element is kept if its top 24 bits are at least this.
+// The threshold of dropout_keeps as an integer: an element is kept if the top 24 bits of its random number are at least
+// this.
 constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;

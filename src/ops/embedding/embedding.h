@@ -8,8 +8,8 @@ namespace laptime {
 // (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight. If `pad` is set, row `pad` gets no gradient
 // (PyTorch's padding_idx).
 extern const OpCard kEmbedding;
-// (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: the addend, or zero, plus for each id
-// except `pad` the rows of grad_y with that id, added in order.
+// (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: row i is row i of the addend, or zero,
+// plus all rows of grad_y whose id is i, added in order. To row `pad`, nothing is added.
 extern const OpCard kEmbeddingBackward;
 // () -> int64 [n]: 0, 1, ..., n-1
 extern const OpCard kArange;

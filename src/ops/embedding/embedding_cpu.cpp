@@ -1,5 +1,5 @@
-// Kernels of the embedding. Forward copies rows. In backward, each task has a range of ids and adds their rows in
-// order.
+// Kernels of the embedding. Forward copies rows. In backward, each task has a range of ids and adds the rows of these
+// ids in order.
 #include "ops/embedding/embedding.h"
 
 #include <cstring>

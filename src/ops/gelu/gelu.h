@@ -5,11 +5,11 @@
 
 namespace laptime {
 
-// x -> y = x Phi(x), where Phi is the normal distribution function, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715
-// x^3)))
+// x -> y = x Phi(x), where Phi is the normal distribution function, or with `tanh`
+// y = 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 extern const OpCard kGelu;
-// GELU with the tanh approximation as transformers computes it, op by op (its NewGELUActivation). Attributes:
-// GeluAttributes.
+// GELU with the tanh approximation, op by op as in the transformers library (NewGELUActivation). Attributes:
+// GeluAttributes with `tanh` set.
 extern const OpCard kGeluNew;
 // (grad_y, x) -> grad_x
 extern const OpCard kGeluBackward;

@@ -68,7 +68,7 @@ void gradient(GradientContext& c) {
   }
   if (c.weights_first) emit_grad_x();
   if (const size_t bias = bias_at(c.attributes, c.in.size()); bias > 0 && c.wanted[bias])
-    c.grad_in[bias] = grad;  // the differentiation pass sums over the rows
+    c.grad_in[bias] = grad;  // the differentiate pass sums over the rows
   if (product_of(c.attributes).addend && c.wanted.back()) c.grad_in.back() = c.grad_out[0];
 }
 

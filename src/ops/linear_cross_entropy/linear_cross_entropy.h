@@ -1,5 +1,5 @@
-// Cross entropy of the outputs of a linear layer: a composite that is always lowered, either to the two ops over all
-// rows, or to the two ops over one group of rows after the other.
+// Cross entropy of the outputs of a linear layer: a composite that is always lowered to linear and cross_entropy, over
+// all rows at once or over one group of rows after the other.
 #pragma once
 
 #include "graph/builder.h"
@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// (x [..., d], weight [V, d], targets int64 [...][, bias [V]]) -> (loss [] float32, logits [..., V])
+// (x [..., d], weight [V, d], targets int64 [...][, bias [V]]) -> (loss [], logits [..., V])
 // loss = cross_entropy(x weight^T + bias, targets). x has at least two axes. The op is lowered in two parts, linear and
 // cross_entropy.
 extern const OpCard kLinearCrossEntropy;

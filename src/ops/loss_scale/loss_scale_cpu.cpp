@@ -17,7 +17,7 @@ struct Unscaling {
 
 void unscale_strip(const Strip& strip) {
   const auto& unscaling = *static_cast<const Unscaling*>(strip.parameters);
-  constexpr uint32_t kExponent = 0x7F800000U;  // all ones: infinite or NaN
+  constexpr uint32_t kExponent = 0x7F800000U;  // exponent bits, all ones in infinity and NaN
   const float factor = unscaling.factor;
   float* const to = strip.floats(0);
   const float* const from = strip.floats(1);

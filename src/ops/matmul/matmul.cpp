@@ -86,8 +86,8 @@ ValueId grad_right(Builder& build, ValueId grad, ValueId a, ValueId b) {
   return matmul(build, transposed(build, a), grad);
 }
 
-// The factors of the gradients' products, in the compute type of the forward product, which a folded cast may have
-// narrowed.
+// The factors of the products that compute gradients, in the type in which forward computes its product (a folded cast
+// may have narrowed that type).
 struct GradientFactors {
   ValueId grad, a, b;
 };
@@ -115,7 +115,7 @@ void gradient_addmm(GradientContext& c) {
   const GradientFactors factors = gradient_factors(c, 1);
   if (c.wanted[1]) c.grad_in[1] = grad_left(c.build, factors.grad, factors.a, factors.b);
   if (c.wanted[2]) c.grad_in[2] = grad_right(c.build, factors.grad, factors.a, factors.b);
-  if (c.wanted[0]) c.grad_in[0] = c.grad_out[0];  // the differentiation pass sums over the rows
+  if (c.wanted[0]) c.grad_in[0] = c.grad_out[0];  // the differentiate pass sums over the rows
   if (c.in.size() > 3 && c.wanted[3]) c.grad_in[3] = c.grad_out[0];
 }
 

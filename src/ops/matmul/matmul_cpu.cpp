@@ -5,7 +5,8 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// Describes matmul (a, b[, addend]), or addmm (bias, a, b[, addend]), as a GEMM.
+// Describes matmul (a, b[, addend]), or addmm (bias, a, b[, addend]), as a GEMM. Returns nothing if Gemm does not
+// support the layout of the bias or the addend.
 template <bool kBias>
 std::optional<cpu::Gemm> gemm_of(const Attributes& attributes, std::span<const TensorView> in, const TensorView& out) {
   const ProductAttributes product = product_attributes(attributes);

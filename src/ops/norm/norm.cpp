@@ -135,7 +135,7 @@ std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attrib
   const ValueId mean_square = mean(build, pow(build, x, 2), {build.shape(x).rank() - 1});
   const ValueId rstd = rsqrt(build, add_scalar(build, mean_square, a.eps));
   const ValueId normalised = mul(build, x, rstd);
-  if (a.weighs_last) {  // as in transformers
+  if (a.weighs_last) {  // as in the transformers library
     const ValueId y = mul(build, in[1], cast(build, normalised, narrow));
     return {cast(build, y, a.y_dtype.value_or(build.dtype(y))), {}};
   }

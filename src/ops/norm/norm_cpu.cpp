@@ -1,5 +1,6 @@
-// Kernels of layer norm and RMSNorm. Forward processes row by row. Backward divides the rows into parts, each with its
-// own sums for the gradients of weight and bias, so that the order of additions does not depend on the threads.
+// Kernels of layer norm and RMSNorm. Forward processes one row at a time. Backward divides the rows into parts, each
+// with its own sums for the gradients of weight and bias, so that the order of additions does not depend on the
+// threads.
 #include "ops/norm/norm.h"
 
 #include "backend/cpu/vector/rows.h"
@@ -32,7 +33,8 @@ float rstd_of(double squares, int64_t columns, double eps) {
   return static_cast<float>(1 / __builtin_sqrt(squares / static_cast<double>(columns) + eps));
 }
 
-// Properties of the two norms. `parameters` contains one or two vectors of C sums, for grad_weight and grad_bias.
+// The formulas of layer norm; RmsNorm below has the same members. `parameters` contains C sums for grad_weight and, in
+// layer norm, C sums for grad_bias.
 struct LayerNorm {
   using Attributes = LayerNormAttributes;
   static constexpr int64_t kParameters = 2;  // weight and bias; equal to the number of statistics

@@ -20,7 +20,7 @@ struct NormForward {
     int64_t rows, columns;
     float eps;
     bool centred;
-    bool in_fours;  // applies to the columns of x, weight, bias and y
+    bool in_fours;  // the columns of x, weight, bias and y can be moved in fours
   };
   struct Shared {
     WarpParts<float> parts;
@@ -64,7 +64,7 @@ struct NormForward {
 LAPTIME_CUDA_KERNEL(NormForward, norm_forward)
 
 // One block per kTogether rows, for columns that can be moved in packs. A block loads all its rows before it uses one,
-// so that the loads overlap. kWide is for rows of float32.
+// so that the loads overlap. kWide: x or y is float32.
 template <bool kCentred, bool kWide>
 struct NormForwardPacks : RowsInRegisters {
   static constexpr int kTogether = 2;
@@ -152,8 +152,9 @@ struct NormBackwardArgs {
   DeviceData grad_weight, grad_bias;
   int64_t rows, columns;
   int64_t parts, rows_per_part;
-  float* partials;  // [2 or, in RMSNorm, 1, parts, columns]: sums of grad_y xhat and of grad_y over a part of the rows
-  bool in_fours;    // applies to the columns of grad_y, x, weight, addend and grad_x
+  // [2, parts, columns]: sums of grad_y xhat, and of grad_y, over each part of the rows. RMSNorm has only the first.
+  float* partials;
+  bool in_fours;  // the columns of grad_y, x, weight, addend and grad_x can be moved in fours
 
   LAPTIME_DEVICE float mean_of(const Thread& thread, int64_t row) const {
     return mean.data == nullptr ? 0 : load(thread, mean, mean.row(row));
@@ -161,8 +162,8 @@ struct NormBackwardArgs {
 };
 
 // One block per row: grad_x = rstd (g - mean(g) - xhat mean(g xhat)) + addend, with g = grad_y weight; RMSNorm omits
-// mean(g). A thread reads grad_y, x and addend in its columns before it writes grad_x there, which may overwrite one of
-// them.
+// mean(g). A thread reads grad_y, x and addend in its columns before it writes grad_x there, because grad_x may
+// overwrite one of them.
 struct NormGradX {
   using Args = NormBackwardArgs;
   struct Shared {
@@ -262,7 +263,7 @@ LAPTIME_CUDA_KERNEL(NormParameterParts, norm_parameter_parts)
 
 // One block per part of the rows, for columns that can be moved in packs. In one pass, computes grad_x of these rows as
 // in NormGradX, and their sums for the parameters. Parts are short enough to be summed in float32. A thread reads its
-// columns of some rows before it writes grad_x there, which may overwrite an operand.
+// columns of some rows before it writes grad_x there, because grad_x may overwrite an operand.
 template <bool kCentred, bool kWide>
 struct NormBackwardPacks : RowsInRegisters {
   // Rows kept in registers; with more, few blocks would run at the same time.

@@ -1,4 +1,4 @@
-// Cards of the pointwise primitives, each with a formula and a gradient.
+// Cards of the pointwise primitives, with their formulas and gradients.
 #include "ops/pointwise/pointwise.h"
 
 #include <fmt/format.h>

@@ -5,11 +5,11 @@
 
 namespace laptime {
 
-// (a, b), broadcast, with the promoted type: a + b, a - b, a * b, a / b.
+// (a, b), broadcast: a + b, a - b, a * b, a / b, in the promoted type (which an operand without axes does not widen).
 extern const OpCard kAdd, kSub, kMul, kDiv;
 // x + value, x * value, x / value, for a constant value.
 extern const OpCard kAddScalar, kMulScalar, kDivScalar;
-// x^value, for an integer exponent.
+// x^value, where the constant value is an integer.
 extern const OpCard kPow;
 extern const OpCard kNeg, kExp, kLog, kSqrt, kRsqrt, kSquare, kSigmoid;
 // x sigmoid(x)

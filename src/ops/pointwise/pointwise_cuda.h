@@ -71,7 +71,7 @@ struct Pointwise {
     Elements<3> elements;  // y, a, b; b is absent if `value` replaces it
     Formula formula;
     float value;
-    bool in_walked_fours;  // walks_in_fours()
+    bool in_walked_fours;  // result of walks_in_fours()
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {

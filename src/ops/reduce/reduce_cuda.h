@@ -15,7 +15,7 @@ struct ReduceArgs {
   int64_t outputs = 0, terms = 0;
   int64_t parts = 1, terms_per_part = 0;
   double scale = 1;
-  DeviceData y;                // [outputs]; written if there is one part
+  DeviceData y;                // [outputs]; put() writes it if there is one part, otherwise ReduceParts does
   double* partials = nullptr;  // [parts, outputs]; written if there are several parts
 
   LAPTIME_DEVICE double term(const Thread& thread, int64_t base, int64_t index) const {

@@ -82,7 +82,7 @@ void gradient(GradientContext& c) {
   c.grad_in[0] = c.build.emit_one(kRopeBackward, attributes, {c.grad_out[0], c.in[1], c.in[2]});
 }
 
-// Emits the form of transformers: x cos + rotate_half(x) sin, where rotate_half(x) = (-x2, x1).
+// Emits the form of the transformers library: x cos + rotate_half(x) sin, where rotate_half(x) = (-x2, x1).
 ValueId rotate_half_form(Builder& build, std::span<const ValueId> in) {
   const int64_t width = build.shape(in[0]).back();
   const int64_t rotated = build.shape(in[1]).back();
@@ -120,7 +120,7 @@ std::optional<Attributes> fold_output_cast(const Attributes& attributes, int out
   return a;
 }
 
-// A narrower x is still rotated in float32. If the cast is removed, the output keeps its type.
+// A narrower x is still rotated in float32. If the cast is removed, the output keeps the type that the cast gave it.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<RopeAttributes>();
   if (input != 0 || to != DType::kFloat32) return std::nullopt;

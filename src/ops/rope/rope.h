@@ -9,8 +9,8 @@ namespace laptime {
 
 const char* name_of(RopeForm form);
 
-// () -> (cos [T, n / 2], sin [T, n / 2]) of the angles t f_i, where f_i is theta^(-2i / n) after scaling. If
-// `repeated`, the tables have n columns, and the second half equals the first.
+// () -> (cos [T, n / 2], sin [T, n / 2]) of the angles t f_i at position t, where f_i is theta^(-2i / n) after
+// scaling. If `repeated`, the tables have n columns, and the second half equals the first.
 extern const OpCard kRopeTable;
 // (x [..., T, d_head], cos, sin) -> y [..., T, d_head] in the memory order of x; the tables of kRotateHalf are repeated
 extern const OpCard kRope;

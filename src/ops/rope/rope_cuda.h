@@ -147,8 +147,8 @@ struct RopeEights {
 };
 LAPTIME_CUDA_KERNEL(RopeEights, rope_eights)
 
-// Rotates pairs, one per thread. A block processes as many whole rows as it has threads for. It reads all of them
-// before it writes, so that y may overwrite x.
+// Rotates pairs, one per thread. A block processes as many whole rows as it has threads for. It reads all pairs before
+// it writes any, so that y may overwrite x.
 struct RopePairs {
   struct Args {
     DeviceRows x, y;

@@ -8,8 +8,8 @@
 
 namespace laptime::cuda {
 
-// One block per row of scores [rows, positions], which are products of q and k. Turns them into weights: the softmax of
-// the visible scores times `scale`, and 0 elsewhere. Row r belongs to query r % positions.
+// One block per row of scores [rows, positions], which are products of q and k. Turns the scores into weights: the
+// softmax of `scale` times the visible scores, and 0 elsewhere. Row r belongs to query r % positions.
 struct AttentionWeights {
   struct Args {
     float* scores;

@@ -61,7 +61,7 @@ struct BackwardHead {
     for (int64_t i = block.rows; i < padded_rows; ++i) grad_dot_values[i] = scaled_log_sum_exp[i] = 0;
   }
 
-  // Writes grad_q, the sums [T, pitch] times `scale`, for rows whose last block of keys is this one.
+  // Writes grad_q, the sums [T, pitch] times `scale`, for the rows that attend to no later block of keys.
   void write_finished_rows(const ScoreBlock& block, const float* sums, int64_t pitch, float scale) const {
     const int64_t keys_end = block.key + block.keys;
     if (!shape.causal && keys_end < shape.positions) return;

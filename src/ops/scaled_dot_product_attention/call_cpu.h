@@ -1,4 +1,5 @@
-// One call of an attention kernel: its sizes, dropout, the rows of a head, and the reasons to refuse operands.
+// Code shared by the CPU kernels of attention: the sizes and the dropout of a call, rows of a head, groups of rows, the
+// outputs of forward, and the reasons to refuse operands.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kWidest = 128;    // supported on every card; Hopper supports widths up to 256
 constexpr int64_t kElements = 8;    // number of 16-bit elements in 16 bytes, which the library loads at once
-constexpr size_t kLogSumExpIn = 4;  // input of backward
+constexpr size_t kLogSumExpIn = 4;  // index of the log-sum-exp among the inputs of backward
 
 bool is_backward(const Signature& signature) { return signature.op == &kScaledDotProductAttentionBackward; }
 
@@ -81,7 +81,7 @@ DnnAttention attention_of(const Attributes& attributes, std::span<const TensorVi
           .values = strides_of(out[0])};
 }
 
-// Forward always writes the log-sum-exp, to the workspace if no node reads it, so that a single plan is enough.
+// Forward always writes the log-sum-exp, to the workspace if no node reads it, so that a single cuDNN plan is enough.
 struct Forward {
   DnnAttention attention;
   std::byte* workspace = nullptr;  // workspace of the library

@@ -1,4 +1,4 @@
-// cuDNN attention as kernels of the op.
+// Kernels of attention that use cuDNN.
 #pragma once
 
 #include "backend/kernel.h"

@@ -6,7 +6,7 @@
 
 namespace laptime::LAPTIME_ISA::attention {
 
-constexpr int64_t kKeyBlock = 256;               // keys that are packed together
+constexpr int64_t kKeyBlock = 256;               // keys in a block, packed together
 constexpr int64_t kMaxWidth = kWidestFusedHead;  // maximum width of a head, so that a packed block fits in the scratch
 constexpr int64_t kLeastParts = 16;              // with fewer heads, the keys of a head are divided into parts
 

@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// For float32, there are kernels with float32 products and with TF32 products.
+// Kernels for float32 operands, with float32 products and with TF32 products.
 std::vector<Kernel> product_attention_kernels();
 std::vector<Kernel> product_attention_backward_kernels();
 

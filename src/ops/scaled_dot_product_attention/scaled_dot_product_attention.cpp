@@ -228,8 +228,9 @@ double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }
 
-// Wide heads are computed as products of whole rows, lowered or not. If not, backward computes the scores again to save
-// memory. That is not worth it for a sequence no longer than a head is wide, whose scores take little memory.
+// Heads wider than kWidestFusedHead are computed as products of whole rows, whether the op is lowered or not. The whole
+// op saves memory by computing the scores again in backward. This is not worthwhile if the sequence is no longer than a
+// head is wide, because its scores take little memory.
 bool is_faster_lowered(const Attributes&, std::span<const TensorType> in) {
   const Shape& shape = in[0].shape();  // [B, h, T, d]
   return shape[3] > kWidestFusedHead && shape[2] <= shape[3];

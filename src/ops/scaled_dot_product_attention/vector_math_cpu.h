@@ -43,8 +43,8 @@ inline Vector lane_sum(Vector x) {
   return x;
 }
 
-// Sums along a row use kRowLanes lanes on every instruction set, with element i in lane i % kRowLanes, so that their
-// bits do not depend on the vector width. RowLanes stores these lanes in kRowVectors vectors.
+// Sums along a row use kRowLanes lanes on every instruction set, with element i in lane i % kRowLanes, so that the bits
+// of a sum do not depend on the vector width. RowLanes stores these lanes in kRowVectors vectors.
 constexpr int kRowLanes = 16;
 constexpr size_t kRowVectors = kRowLanes / kLanes;
 using RowLanes = std::array<Vector, kRowVectors>;

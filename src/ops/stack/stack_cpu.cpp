@@ -11,7 +11,7 @@ TensorView part_of(const TensorView& out, int axis, int64_t which) {
   return {out.data, {out.type.dtype, stacked_part(out.type.layout, axis, which)}};
 }
 
-// Sets to[2 i] = a[i] and to[2 i + 1] = b[i].
+// Writes a and b alternately to the result; `first` is the part of the result that receives a.
 template <class Word>
 void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const TensorView& first) {
   const Layout* layouts[] = {&first.type.layout, &a.type.layout, &b.type.layout};

@@ -15,7 +15,7 @@ namespace laptime::LAPTIME_ISA::attention::tiles {
 constexpr int64_t kBlockRows = 78;
 constexpr int64_t kBlockTileRows = ceil_div(kBlockRows, kTileRows) * kTileRows;
 
-// The scratch of one thread: a block of keys, its gradients, and the weights of a block of rows.
+// The scratch of one thread: a block of keys with its gradients, and a block of rows with its weights.
 struct BackwardScratch {
   float* keys;             // transposed: panels [width, kTileColumns]
   float* values;           // transposed: panels [width, kTileColumns]
@@ -55,7 +55,7 @@ template <class Element>
 class BackwardPart {
  public:
   static int64_t pitch(int64_t width) { return align_up(width, kLanes); }
-  // The number of floats of a part's grad_q sums: [T and one tile, pitch].
+  // The number of floats of a part's grad_q sums: [T + kTileRows, pitch].
   static int64_t sum_floats(int64_t positions, int64_t width) {
     return (Size(positions + kTileRows) * pitch(width)).value();
   }
@@ -191,7 +191,8 @@ class BackwardPart {
     }
   }
 
-  // Zeroes the keys a row must not attend to: those after its position, up to the end of its last key tile.
+  // Zeroes a vector of keys after the last key that each row can attend to. One vector is enough, because the last row
+  // of a tile can attend to fewer than kLanes keys more than the first row.
   void mask_later_keys(const ScoreBlock& block, int64_t row, float* tile) const {
     if (!shape_.causal) return;
     for (int64_t i = 0; i < kTileRows && operands_->visible_keys(block, row + i) < block.keys; ++i)
@@ -261,7 +262,7 @@ class BackwardPart {
   BackwardScratch scratch_;
   QuerySums query_sums_;
   int64_t head_ = 0;       // set by select_query, like sums_ and operands_
-  float* sums_ = nullptr;  // grad_q of this part: [T and one tile, pitch_]
+  float* sums_ = nullptr;  // grad_q of this part: [T + kTileRows, pitch_]
   std::optional<Operands> operands_;
   Prefetcher prefetcher_;
 };

@@ -32,8 +32,8 @@ template <int kVectors, int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep
   }
 }
 
-// Multiplies one row of tiles, `vectors` vectors wide. Panels of the right factor are `right_panel` floats apart. Calls
-// use(row, column, sums) for each group of kTileVectors vectors, and for a last single one.
+// Multiplies one row of tiles, `vectors` vectors wide. Panels of the right factor are `right_panel` floats apart. For
+// each row of sums, calls use(row, column, sums) for each group of kTileVectors vectors, and for a last single vector.
 template <int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep, class Use>
 [[gnu::always_inline]] inline void multiply_row(const float* left, const float* right, int64_t right_panel,
                                                 int64_t depth, int64_t vectors, Prefetcher& prefetcher,

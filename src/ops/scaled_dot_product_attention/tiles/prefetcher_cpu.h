@@ -1,12 +1,12 @@
-// Prefetches rows while others are multiplied.
+// Prefetches rows while other rows are multiplied.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// Prefetches queued rows into the L2 cache, two cache lines for each call of fetch(). More would delay the loads of the
-// multiplication.
+// Prefetches queued rows into the L2 cache, two cache lines for each call of fetch(). More lines would delay the loads
+// of the multiplication.
 class Prefetcher {
  public:
   // Queues `width` elements of each of the rows [begin, end). A full queue ignores further rows.
