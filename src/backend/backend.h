@@ -184,8 +184,8 @@ class Backend {
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
 
-  // Current sensor readings; empty if the device has no sensors. Takes up to milliseconds, so never call it inside a
-  // timed region.
+  // Current sensor readings; empty if the device has no sensors. May take several milliseconds, so never call it inside
+  // a timed region.
   virtual std::optional<Sensors> sensors() { return std::nullopt; }
 
   // The limits that apply to a step whose matrix products have factors of this type; empty if kernels compute no

@@ -26,7 +26,8 @@ class Team : public Queue {
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
-  // Creates a team that runs no loops. It records in `loops` how each loop would be divided among that many threads.
+  // Creates a team of `threads` threads that runs no loops. Instead, it adds the units and the work of each loop to
+  // `loops`.
   Team(int threads, std::vector<LaunchLoop>& loops);
   ~Team() override;
 

@@ -138,7 +138,7 @@ void BlasProducts::prepare(const BlasProduct& product) {
   prepared_.emplace(product, std::move(prepared));
 }
 
-// Requests proposals once for each product, and always the same number, because that number may change their order.
+// Requests proposals once for each product. The number requested is always the same, because it may affect the order.
 const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& product, const Prepared& described) {
   constexpr int kMost = 32;
   BlasProduct key = product;

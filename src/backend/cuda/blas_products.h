@@ -54,7 +54,7 @@ struct BlasOperands {
   void* d = nullptr;
 };
 
-// Thrown if the library proposes so few algorithms that BlasProduct::algorithm is not an index of them.
+// Thrown if the library proposes algorithms, but not enough for BlasProduct::algorithm to be the index of one.
 class MissingProposal : public Error {
  public:
   using Error::Error;
@@ -81,7 +81,7 @@ class BlasProducts {
  private:
   struct Prepared;
 
-  // The algorithms that the library proposes for a product.
+  // The algorithms that the library proposes for a product; empty if it proposes none or fails.
   const std::vector<BlasAlgorithm>& proposals(const BlasProduct& product, const Prepared& described);
 
   std::shared_ptr<const Blas> blas_;

@@ -139,7 +139,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<CardSensors> sensors_;  // null if NVML is missing
   CudaOptions options_;
   bool names_ranges_ = nvtx_is_heard();
-  DeviceAddress separator_ = 0;  // the byte that separators fill; 0 before the first watch()
+  DeviceAddress separator_ = 0;  // the byte that separators fill (see cupti.h); 0 before the first watch()
   bool is_watched_ = false;
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()

@@ -112,7 +112,8 @@ class Thread {
 template <class K>
 constexpr const char* kKernelName = kernel_name(std::type_identity<K>{});
 
-// A source location: as a default argument, that of the caller. (clang 14 does not have std::source_location.)
+// A source location. As a default argument, current() is the location of the caller. (clang 14 does not have
+// std::source_location.)
 struct Place {
   const char* file = "";
   int line = 0;

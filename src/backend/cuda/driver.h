@@ -123,7 +123,7 @@ struct Card {
   bool has_pools = false;   // true if the card supports allocation in stream order
 };
 
-// The number of cards that the driver reports.
+// The number of cards that the driver reports; 0 if the driver fails.
 int card_count(const Driver& driver);
 // The card with this number, counted from 0. Throws Error if the driver has none.
 Card nth_card(const Driver& driver, int number);

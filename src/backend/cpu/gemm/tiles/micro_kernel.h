@@ -24,7 +24,7 @@ struct Prefetches {
 };
 constexpr int64_t kPrefetchInterval = 16;
 
-// Gives the micro-kernel vector v of word w of a panel of B. This one reads a packed panel.
+// A panel of B as the micro-kernel reads it: at(w, v) is vector v of word w. This class reads a packed panel.
 class PackedBPanel {
  public:
   explicit PackedBPanel(const float* words) : words_(words) {}
