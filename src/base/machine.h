@@ -37,7 +37,7 @@ struct Machine {
   std::optional<int64_t> l1d_bytes;        // per core
   std::optional<int64_t> l2_bytes;
   std::optional<int64_t> l3_bytes;         // full size of the L3 cache that the first allowed core uses
-  std::optional<double> clock_hz;          // measured; the caller sets this and the next two (base/host_clock.h)
+  std::optional<double> clock_hz;          // measured; the caller sets this field and the next two (base/host_clock.h)
   std::optional<double> timer_resolution;  // seconds, for the clock that times steps
   std::optional<double> timer_overhead;    // seconds per reading
   std::optional<std::string> governor;     // frequency scaling governor
@@ -83,7 +83,7 @@ struct DeviceSensors {
   std::vector<double> temperature_celsius;
   std::optional<double> joules_per_step;
   std::map<std::string, int64_t> slowed_steps;  // number of steps at a lowered clock, by reason
-  std::optional<int64_t> other_processes;       // maximum number of processes that used the device at once
+  std::optional<int64_t> other_processes;       // largest number of other processes on the device in any reading
   std::optional<int64_t> uncorrected_errors;    // uncorrected memory errors during the samples
 
   LAPTIME_FIELDS(clock_hz, memory_clock_hz, power_watts, temperature_celsius, joules_per_step, slowed_steps,

@@ -19,7 +19,7 @@ enum class Difference : uint8_t {
   kFaster,     // B is faster
   kSlower,     // B is slower
   kSame,       // within the margin
-  kUndecided,  // the interval contains 1 and extends beyond the margin
+  kUndecided,  // no interval, or one that contains 1 and extends beyond the margin
 };
 std::string_view name_of(Difference difference);  // "faster", "slower", "same", "undecided"
 

@@ -27,7 +27,8 @@ struct SamplingLimits {
   int64_t max_warmup = 30;  // warm-up ends here even if the steps are not steady yet
   int64_t min_samples = 10;
   int64_t max_samples = 200;
-  double interval_within = 0.01;  // each end of the median's 95 % interval, as a fraction of the median
+  // The distance from the median to the farther end of its 95 % interval, as a fraction of the median.
+  double interval_within = 0.01;
   // This width suffices once `patience` of the budget is spent, if twice the samples would not reach interval_within.
   double interval_enough = 0.05;
   double patience = 1.0 / 6;

@@ -33,7 +33,7 @@ inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kNoisySpread = 0.10;  // sample standard deviation as a fraction of the mean
 inline constexpr double kNoisyDrift = 0.02;   // drift from the first sample to the last, as a fraction of the median
 inline constexpr double kNoSteadyStateDrift = 0.05;
-// Completes the reason "5 % of the time was lost".
+// Each of these three completes the reason "5 % of the time was lost".
 inline constexpr std::string_view kLostToGuests = "to other guests of the host";
 inline constexpr std::string_view kLostToQuota = "to a CPU quota";
 inline constexpr std::string_view kLostWaiting = "waiting for a core";

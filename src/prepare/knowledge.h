@@ -34,7 +34,7 @@ std::string machine_fingerprint();
 // The key of stored measurements: machine and device.
 std::string device_key(const Device& device);
 
-// Reads and writes a store's knowledge about a device.
+// Reads and writes a store's knowledge about a device. put() leaves out the prediction errors.
 MachineKnowledge knowledge_of(const Store& store, const std::string& device);
 void put(Store& store, const MachineKnowledge& knowledge);
 

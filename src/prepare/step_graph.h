@@ -10,8 +10,8 @@ namespace laptime {
 
 // The rule for --recompute. `auto` counts as none here, because fit_recompute resolves it.
 RecomputeRule recompute_rule(const RunConfig& config);
-// The rule that recomputes regions of `group` layers among the first `layers`; with `layers` 0 only what needs no
-// regions: the head and the loss by groups of rows, and cheap nodes.
+// The rule that recomputes regions of `group` layers among the first `layers`. If `layers` is 0, the rule recomputes
+// only what needs no regions: the head and the loss by groups of rows, and cheap nodes.
 RecomputeRule recompute_rule(const RunConfig& config, int64_t group, int64_t layers);
 
 // Options of the passes for this configuration. Throws Error if --keep or --lower names something that is not a

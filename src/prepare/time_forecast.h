@@ -33,7 +33,7 @@ std::string kind_of(const Signature& signature);
 enum class CostSource : uint8_t {
   kDescribed,  // the machine is described by a file (predict/launch_times.h)
   kMeasured,   // a launch of the same signature was measured
-  kAlike,      // launches of the same kind, of the same op or else of any op were measured, at other sizes
+  kAlike,      // estimated from launches of the same kind, else of the same op, else of any op, at other sizes
 };
 
 struct ForecastLaunch {
@@ -49,12 +49,13 @@ class TimeForecast {
   // None if the device runs real kernels (Device::computes) and no launch has been measured with its number of threads.
   static std::optional<TimeForecast> of(const Device& device, const MachineKnowledge& known);
 
-  // On a described machine launches overlap: the time of each is the time that it adds to the step.
+  // On a described machine, launches overlap: the time of a launch is the time that it adds to the step.
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // The range that contained 90 % of the measured times of earlier predictions on this machine or, for a described
-  // machine, 90 % of the published times. None if there are fewer than ten.
+  // The range of times for a prediction of `seconds`: such ranges contained 90 % of the times measured after earlier
+  // predictions on this machine or, for a described machine, 90 % of the published times. None if there are fewer than
+  // ten of these times.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
   size_t earlier() const;
   // "measured launches"; for a described machine "reached rates" or "data sheet", which is a bound.
