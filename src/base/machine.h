@@ -24,8 +24,8 @@ struct Machine {
   std::optional<std::string> microcode;
   std::optional<int64_t> sockets;
   std::optional<int64_t> physical_cores;
-  std::optional<bool> smt;               // several logical cores per physical core
-  std::optional<int64_t> cores_online;   // logical cores
+  std::optional<bool> smt;               // several hardware threads per physical core
+  std::optional<int64_t> cores_online;   // number of hardware threads that are online
   std::optional<int64_t> cores_allowed;  // number of hardware threads in the process's affinity mask
   std::optional<std::string> affinity;   // "0-3,8"
   // Kinds of cores in a hybrid processor: "performance 0-15", "efficient 16-23"; empty if all cores are of one kind.
@@ -93,7 +93,7 @@ struct DeviceSensors {
 // Reads the kernel's files below `root`; missing files are not errors.
 Machine describe_machine(const std::filesystem::path& root = "/");
 
-// One line that states what determines how fast kernels run on this machine: CPU, logical cores, memory in GiB,
+// One line that states what determines how fast kernels run on this machine: CPU, hardware threads, memory in GiB,
 // instruction sets. It is identical across runs, so it can serve as the key of kernel choices and finished points;
 // threads, load, clock and limits of a single run are not included.
 std::string fingerprint(const Machine& machine);

@@ -59,7 +59,7 @@ std::vector<std::string> gather(Group& group, const std::string& text) {
 }
 
 int local_rank(Group& group) {
-  // Containers of one machine may have different names but share its devices.
+  // Compares boot ids, because containers of one machine may have different names but share its devices.
   const std::vector<std::string> machines =
       gather(group, read_word("/proc/sys/kernel/random/boot_id").value_or(std::string()));
   const auto own = machines.begin() + group.rank();

@@ -16,7 +16,7 @@ namespace laptime {
 // From best to worst.
 enum class Stability : uint8_t { kStable, kUntested, kNoisy, kUnstable, kNoSteadyState };
 
-// The word of a verdict and its meaning for a reader. These texts are defined only here.
+// A verdict as users see it: its word, what it means, and advice.
 struct StabilityWord {
   Stability stability;
   std::string_view name;     // "stable", "untested", "noisy", "unstable", "no_steady_state"
@@ -57,7 +57,7 @@ struct Judgement {
   // finally remarks, which cause none.
   std::vector<std::string> reasons;
   std::optional<double> lost;  // the largest of the three shares of lost time; none if none was measured
-  std::string_view lost_to{};  // where that time was lost; empty if no time was lost
+  std::string_view lost_to{};  // kLostToGuests, kLostToQuota or kLostWaiting; empty if none was measured
 };
 
 // no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.

@@ -38,8 +38,8 @@ std::string device_key(const Device& device);
 MachineKnowledge knowledge_of(const Store& store, const std::string& device);
 void put(Store& store, const MachineKnowledge& knowledge);
 
-// Adds newer measurements, possibly of several devices: a choice replaces the one with the same key, of two peaks the
-// better one is kept (better_of), and the costs of a launch are merged (with_newer). Prediction errors are not added.
+// Adds newer measurements, possibly of several devices: a choice replaces the one with the same key, the better of two
+// peaks is kept (better_of), and costs of the same launch are merged (with_newer). Prediction errors are not added.
 void merge(MachineKnowledge& into, const MachineKnowledge& newer);
 
 // The part of `all` that was measured on one device.

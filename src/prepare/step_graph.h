@@ -44,7 +44,8 @@ struct CompositeChoice {
 // that is not a composite.
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule);
 
-// The composites with a decomposition that the step keeps whole in compile mode without --keep and --lower.
+// The composites that the step keeps whole in compile mode without --keep and --lower, except those that this step
+// cannot lower.
 std::vector<std::string> composites_of(const RunConfig& config);
 
 }  // namespace laptime

@@ -40,7 +40,7 @@ struct ForecastLaunch {
   double seconds = 0;
   CostSource source = CostSource::kDescribed;
   double disturbed = 0;  // share of the seconds that is based on measurements made while the machine was disturbed
-  std::string_view disturbance{};  // main cause of the disturbance; valid as long as the TimeForecast
+  std::string_view disturbance{};  // main cause of the disturbance; valid while the TimeForecast exists
 };
 
 // Predicts the time of launches on one device.
@@ -60,7 +60,7 @@ class TimeForecast {
   size_t earlier() const;
   // "measured launches"; for a described machine "reached rates" or "data sheet", which is a bound.
   const char* basis() const;
-  const std::string& newest() const { return newest_; }  // date of the newest measurement; empty for a data sheet
+  const std::string& newest() const { return newest_; }  // date of the newest measurement; empty if there is none
 
  private:
   // A measured launch as a point in the plane of FLOPs and bytes, with its distance from the roofline.

@@ -20,7 +20,7 @@ int type_number(DType dtype) {
 
 }  // namespace
 
-// The descriptors of one product and its algorithm.
+// The descriptors of one product, and the algorithm chosen for the product.
 struct BlasProducts::Prepared {
   explicit Prepared(const Blas& functions) : blas(functions) {}
   Prepared(const Prepared&) = delete;

@@ -9,7 +9,7 @@
 
 namespace laptime::cuda {
 
-// The first card that the driver reports, or the reason why none can be used.
+// The first card that the driver reports, or the reason why none can be used; also the versions of libraries.
 struct CardSearch {
   std::optional<Card> card;
   std::string missing;

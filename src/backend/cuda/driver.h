@@ -42,7 +42,7 @@ inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNotReady = 600;
 
-// Each member is named after a function of libcuda; driver.cpp states the version of its ABI.
+// Each member is named after a function of libcuda; driver.cpp states the ABI version of each function.
 struct Driver {
   // NOLINTBEGIN(readability-identifier-naming): the names of libcuda
   Status (*cuInit)(unsigned flags) = nullptr;

@@ -76,7 +76,7 @@ dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& e
   return {desc, attributes, engine};
 }
 
-// One product, with separate operand handles for each thread of the team.
+// The primitive of one product, with separate operand handles for each thread of the team.
 class BlockProduct {
  public:
   BlockProduct(const BlockKey& key, const dnnl::engine& engine, Team& team)

@@ -141,7 +141,7 @@ struct PackB {
                              const Prefetches& prefetches) = nullptr;
 };
 
-// Requires mr rows of A, nr columns of B whose rows have no gaps, and a kc of whole words.
+// Requires mr rows of A, nr columns of B whose rows have no gaps, and a kc that is a multiple of Words::kSpan.
 template <class Words, class Element>
 void pack_b_panel_and_multiply(const float* a, const BPanelSource& source, float* panel, const CTile& tile,
                                const Prefetches& prefetches) {
