@@ -24,7 +24,8 @@ class Machine {
   ~Machine();
 
   cpu::CpuBackend& backend() { return backend_; }
-  // FLOP/s of all threads: for float32, of multiply-adds; for bfloat16, of the fastest instruction that multiplies it.
+  // FLOP/s of all threads: for float32, of float32 multiply-adds; for bfloat16, of these or of bfloat16 instructions,
+  // whichever are faster.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
   // Bytes per second of memory.
   double bandwidth() const { return bandwidth_; }
@@ -43,8 +44,8 @@ class Machine {
   std::vector<Operands> operands_;
 };
 
-// Selects the peak that a kernel is compared with. For kernels bound by memory, operands are in no cache: launches
-// alternate among enough copies of them to exceed the caches.
+// Selects the peak that a kernel is compared with. With kBytes, operands are in no cache: launches alternate among
+// enough copies of the operands to exceed the caches.
 enum class Bound : uint8_t { kFlops, kBytes };
 
 // Registers one benchmark for each kernel, except the reference, that supports the signature. Operands are random and

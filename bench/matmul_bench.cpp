@@ -110,7 +110,7 @@ void run(int threads, int rounds, const std::string& model, DType dtype) {
   table.total();
 }
 
-// The two products of attention with 12 heads and a batch of 4.
+// The two products of attention in forward, with 12 heads and a batch of 4.
 void run_attention(int threads, int rounds, DType dtype) {
   Machine machine(threads);
   Table table(machine, dtype, rounds);

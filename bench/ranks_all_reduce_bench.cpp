@@ -1,5 +1,5 @@
-// Benchmark of the all-reduce in a step of several ranks, in turn with MPI_Allreduce on the same bytes, which MPI's own
-// benchmarks time.
+// Benchmark of the all-reduce in a step of several ranks. It runs in turn with MPI_Allreduce, which MPI's own
+// benchmarks time, on the same number of bytes.
 //   mpirun -n 2 bench_ranks_all_reduce [--rounds 30]
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -46,7 +46,8 @@ MpiBenchmark& mpi_benchmark() {
   return found;
 }
 
-// Initializes MPI for several threads: one of MpiGroup sends signs of life while the main thread is in MPI_Allreduce.
+// Initializes MPI for several threads: MpiGroup has a thread that sends heartbeats while the main thread is in
+// MPI_Allreduce.
 int init_for_several_threads(int* argc, char*** argv, int, int* provided) {
   return mpi_benchmark().init_thread(argc, argv, kMpiThreadMultiple, provided);
 }
@@ -70,7 +71,7 @@ class Comparison {
             all_reduce_kernel(kernels_).workspace_bytes({&kAllReduce, attributes_, {type_}, {type_}}))),
         views_{TensorView{reinterpret_cast<std::byte*>(values_.data()), type_}} {}
 
-  // Runs the two in turn, and prints the medians on rank 0.
+  // Runs the two all-reduces in turn, and prints the medians on rank 0.
   void run(int rounds) {
     std::vector<double> own, theirs, ratios;
     for (int round = -2; round < rounds; ++round) {  // the first two rounds only touch the memory

@@ -1,6 +1,7 @@
-// Benchmark of start-up: the time until the first step is done, compared with the time that it takes just to touch the
-// same memory.
-//   bench_start_up PROGRAM [OPTIONS OF BENCH...]     build/release/laptime --model small --mode compile
+// Benchmark of start-up: the time of a process that runs one step, compared with the time that it takes just to touch
+// as much memory.
+//   bench_start_up PROGRAM [OPTIONS OF BENCH...]
+//   bench_start_up build/release/laptime --model small --mode compile
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -27,7 +28,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// The minimum work of any program: map memory, request huge pages, and write to every page, on `threads` threads.
+// Seconds for the minimum work of any program: to map memory, request huge pages, and write to every page, on `threads`
+// threads.
 double touch_seconds(int64_t bytes, int threads) {
   const double begin = now();
   const int64_t size = (bytes / kHugePage + 2) * kHugePage;

@@ -1,4 +1,4 @@
-# Kernel benchmarks: bench/*_bench.cpp -> bench_<name>; the other sources of bench/ are shared. They are built only on
+# Benchmarks: bench/*_bench.cpp -> bench_<name>; the other sources of bench/ are shared. Benchmarks are built only on
 # request (`cmake --build --target benchmarks`).
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*_bench.cpp)
 if(NOT bench_sources)

@@ -81,8 +81,8 @@ include_directories(${CMAKE_BINARY_DIR}/generated)
 # Multiply-adds are fused only if a source requests it: the compiler's own choice would depend on the vector width.
 set(LAPTIME_KERNEL_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=off -fopenmp-simd)
 
-# Compiles each source once per instruction set into `target`. `headers` are precompiled for it; if empty, it reuses the
-# precompiled headers of `owner`, if there are any.
+# Compiles each source once per instruction set into `target`. `headers` are precompiled for `target`; without any, it
+# reuses the precompiled headers of `owner`, if there are some.
 #
 # Inline functions of shared headers become weak symbols, of which the linker keeps only one copy. An AVX-512 copy of a
 # std::vector function could thus end up in code that runs on every machine, so the launcher tools/isolate_symbols.sh

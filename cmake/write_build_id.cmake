@@ -15,8 +15,9 @@ if(GIT)
   endif()
 endif()
 
-# The files that affect kernel measurements (kernels_id and cuda_kernels_id in base/build_id.h): the sources of ops,
-# without the kernels for other devices, and those in the device's folder.
+# Hashes what affects kernel measurements (kernels_id and cuda_kernels_id in base/build_id.h): the sources of ops
+# without the kernels for other devices, the sources in the backend's folder, files that all kernels share, and the
+# compiler, build type, sanitizer and libraries.
 function(laptime_kernels_id out folder others)
   file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
        ${SOURCE_DIR}/src/ops/*.h ${SOURCE_DIR}/src/ops/*.cpp ${SOURCE_DIR}/src/ops/*.cu ${SOURCE_DIR}/src/ops/*.inc

@@ -1,4 +1,4 @@
-// Activities: the device's own records of what ran on it.
+// Activities: a summary of the device's own records of what ran on it.
 #pragma once
 
 #include <cstdint>

@@ -91,8 +91,8 @@ struct LimitReading {
   LimitReading(double measured, bool estimated) : value(measured), is_estimate(estimated) {}
 };
 
-// A limit of the device, such as its peak FLOP/s, that measurements are compared with, and the function that measures
-// it.
+// A limit of the device, such as its peak FLOP/s, and the function that measures the limit. Reports compare the rates
+// of steps with these limits.
 struct DeviceLimit {
   enum class Kind : uint8_t {
     kProductFlops,  // FLOP/s of matrix products on all threads
@@ -118,7 +118,7 @@ class Backend {
   virtual const KernelTable& kernel_table() const = 0;
   std::span<const Kernel> kernels(const OpCard& op) const { return kernel_table().of(op); }
   // Allocates memory aligned to at least 64 bytes and touches all its pages, so that a step has no page faults. Throws
-  // Error if there is not enough memory.
+  // OutOfMemory if there is not enough memory.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
   // Creates a pool if the device allocates each value of a step separately; returns null if all values are placed in
   // one block. The backend must outlive the pool.
@@ -128,7 +128,8 @@ class Backend {
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
 
-  // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
+  // Prepares a kernel for launches with this signature. Must be called before the first such launch, and may be called
+  // again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
   // Enqueues a launch. Launches and marks execute in order. Communication launches execute in order among themselves,
   // after all launches enqueued before them and concurrently with later ones. After the call, the caller may change
@@ -155,7 +156,7 @@ class Backend {
     static_cast<void>(enqueue);
     return nullptr;
   }
-  // Waits until the queue is empty.
+  // Waits until the queue is empty. Throws Error if a launch has failed.
   virtual void synchronize() = 0;
   // The time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;
@@ -184,8 +185,8 @@ class Backend {
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
 
-  // Current sensor readings; empty if the device has no sensors. Takes up to milliseconds, so never call it inside a
-  // timed region.
+  // Current sensor readings; empty if the device has no sensors. May take several milliseconds, so never call it inside
+  // a timed region.
   virtual std::optional<Sensors> sensors() { return std::nullopt; }
 
   // The limits that apply to a step whose matrix products have factors of this type; empty if kernels compute no

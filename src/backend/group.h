@@ -56,7 +56,7 @@ class GroupQueue : public Queue {
   Group& group_;
 };
 
-// The group of a communication kernel's call.
+// The queue in which a communication kernel was launched.
 inline GroupQueue& group_queue_of(const KernelCall& call) { return static_cast<GroupQueue&>(call.queue); }
 
 }  // namespace laptime

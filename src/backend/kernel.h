@@ -20,7 +20,7 @@ class Queue {
   virtual ~Queue() = default;
 };
 
-// Operands of a launch. Outputs are uninitialised unless they share the memory of an input; an optional output that no
+// Arguments of a launch. Outputs are uninitialised unless they share the memory of an input; an optional output that no
 // node reads has null data.
 struct KernelCall {
   const OpCard& op;

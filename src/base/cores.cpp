@@ -32,7 +32,8 @@ std::optional<int64_t> variable(const fs::path& root, std::string_view name) {
   return std::nullopt;
 }
 
-// Number of physical cores that contain these hardware threads. A hardware thread whose core is unknown counts as one.
+// Number of physical cores that contain these hardware threads. A hardware thread whose core is unknown counts as a
+// core of its own.
 int64_t physical_cores(const std::vector<int64_t>& hardware_threads, const fs::path& root) {
   std::set<int64_t> cores;  // each identified by its first hardware thread
   for (const int64_t thread : hardware_threads) {

@@ -18,10 +18,10 @@ struct DefaultThreads {
   bool is_unusual = false;  // `threads` is below the number of hardware threads that the process may use
 };
 
-// Returns OMP_NUM_THREADS (the first number of a list), limited to the hardware threads that the process may use. If it
-// is not a positive number, returns the smallest of: the physical cores of these hardware threads, the CPU quota of the
-// control groups rounded down, and SLURM_CPUS_PER_TASK. At least 1. Reads the kernel's files below `root`, including
-// the initial environment of the process.
+// Returns OMP_NUM_THREADS (the first number of a list), limited to the hardware threads that the process may use. If
+// the variable is not set to a positive number, returns the smallest of: the physical cores of these hardware threads,
+// the CPU quota of the control groups rounded down, and SLURM_CPUS_PER_TASK. At least 1. Reads the kernel's files below
+// `root`, including the initial environment of the process.
 DefaultThreads default_threads(const std::filesystem::path& root = "/");
 
 }  // namespace laptime

@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// The zero point is arbitrary.
+// The time since an arbitrary point, by a monotonic clock.
 Seconds host_now();
 
 struct ClockQuality {

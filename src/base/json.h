@@ -1,5 +1,5 @@
 // Json: a JSON value whose header is cheap to include. The header of the library that reads and writes text takes 2 s
-// to compile, so only json.cpp and data/safetensors_header.cpp include it.
+// to compile, so only json.cpp and data/safetensors_header.cpp include it in the program.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@
 
 namespace laptime {
 
-// Thrown if a text is not JSON, or if a value is not of the requested kind.
+// Thrown if a text is not JSON, if a value is not of the requested kind, or if a requested key or element is missing.
 class JsonError : public Error {
  public:
   explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
@@ -72,8 +72,8 @@ class Json {
   // Throws JsonError unless `text` is one JSON value. If an object repeats a key, its last value counts, and
   // `repeated`, if not null, is set to the key. The depth is not limited: check json_size() of untrusted text first.
   static Json parse(std::string_view text, std::string* repeated = nullptr);
-  // Prints one line, or `indent` spaces per level if that is not negative. The output is ASCII: other characters are
-  // \u-escaped, and invalid UTF-8 is replaced. A number that is not finite becomes null.
+  // Returns one line or, if `indent` is not negative, lines that are indented by `indent` spaces per level. The text is
+  // ASCII: other characters are \u-escaped, and invalid UTF-8 is replaced. A number that is not finite becomes null.
   std::string dump(int indent = -1) const;
 
   bool is_null() const;

@@ -24,8 +24,8 @@ struct Machine {
   std::optional<std::string> microcode;
   std::optional<int64_t> sockets;
   std::optional<int64_t> physical_cores;
-  std::optional<bool> smt;               // several logical cores per physical core
-  std::optional<int64_t> cores_online;   // logical cores
+  std::optional<bool> smt;               // several hardware threads per physical core
+  std::optional<int64_t> cores_online;   // number of hardware threads that are online
   std::optional<int64_t> cores_allowed;  // number of hardware threads in the process's affinity mask
   std::optional<std::string> affinity;   // "0-3,8"
   // Kinds of cores in a hybrid processor: "performance 0-15", "efficient 16-23"; empty if all cores are of one kind.
@@ -37,7 +37,7 @@ struct Machine {
   std::optional<int64_t> l1d_bytes;        // per core
   std::optional<int64_t> l2_bytes;
   std::optional<int64_t> l3_bytes;         // full size of the L3 cache that the first allowed core uses
-  std::optional<double> clock_hz;          // measured; the caller sets this and the next two (base/host_clock.h)
+  std::optional<double> clock_hz;          // measured; the caller sets this field and the next two (base/host_clock.h)
   std::optional<double> timer_resolution;  // seconds, for the clock that times steps
   std::optional<double> timer_overhead;    // seconds per reading
   std::optional<std::string> governor;     // frequency scaling governor
@@ -83,7 +83,7 @@ struct DeviceSensors {
   std::vector<double> temperature_celsius;
   std::optional<double> joules_per_step;
   std::map<std::string, int64_t> slowed_steps;  // number of steps at a lowered clock, by reason
-  std::optional<int64_t> other_processes;       // maximum number of processes that used the device at once
+  std::optional<int64_t> other_processes;       // largest number of other processes on the device in any reading
   std::optional<int64_t> uncorrected_errors;    // uncorrected memory errors during the samples
 
   LAPTIME_FIELDS(clock_hz, memory_clock_hz, power_watts, temperature_celsius, joules_per_step, slowed_steps,
@@ -93,7 +93,7 @@ struct DeviceSensors {
 // Reads the kernel's files below `root`; missing files are not errors.
 Machine describe_machine(const std::filesystem::path& root = "/");
 
-// One line that states what determines how fast kernels run on this machine: CPU, logical cores, memory in GiB,
+// One line that states what determines how fast kernels run on this machine: CPU, hardware threads, memory in GiB,
 // instruction sets. It is identical across runs, so it can serve as the key of kernel choices and finished points;
 // threads, load, clock and limits of a single run are not included.
 std::string fingerprint(const Machine& machine);

@@ -18,7 +18,7 @@ std::optional<std::string> read_word(const std::filesystem::path& path);
 
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // without empty parts
-// Both parse all of the text, or return none.
+// Each parses the whole text, or returns none.
 std::optional<int64_t> parse_int64(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
@@ -58,7 +58,7 @@ struct Processor {
   std::optional<std::string> microcode;
   std::optional<int64_t> sockets;
   std::optional<int64_t> physical_cores;  // total over all sockets
-  std::optional<bool> smt;                // several logical cores per physical core
+  std::optional<bool> smt;                // several hardware threads per physical core
   std::vector<std::string> flags;
 };
 

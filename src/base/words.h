@@ -21,9 +21,9 @@ std::string lowered(std::string_view text);
 // 'word' in single quotes; control bytes become \xNN, and long text is cut to its first 80 bytes.
 std::string quote(std::string_view word);
 
-// The shortest known name, at most twice as long as the word, that starts with it ("speedup" for "speed"), or else the
-// one with the fewest edits (insert, delete, replace, swap neighbours), ignoring case. Empty if no name is close
-// enough.
+// The shortest known name that starts with the word and is at most twice as long ("speedup" for "speed"; not for words
+// of one or two letters), or else the name with the fewest edits (insert, delete, replace, swap neighbours), ignoring
+// case. Empty if no name is close enough.
 std::string_view nearest_name(std::string_view word, const std::vector<std::string_view>& known);
 
 // "; did you mean 'small'?", or empty.

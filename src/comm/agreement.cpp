@@ -12,8 +12,8 @@ namespace {
 std::byte* bytes_of(int64_t& number) { return reinterpret_cast<std::byte*>(&number); }
 std::byte* bytes_of(std::string& text) { return reinterpret_cast<std::byte*>(text.data()); }
 
-// Sends `own` to the ranks for which sends(rank) holds. Returns a text per rank: `own` for this rank, those received
-// from the ranks for which receives(rank) holds, and otherwise an empty one.
+// Sends `own` to the ranks for which sends(rank) holds. Returns a text per rank: `own` for this rank, the text received
+// from each rank for which receives(rank) holds, and an empty text for all others.
 template <class Sends, class Receives>
 std::vector<std::string> swap_texts(Group& group, std::string own, const Sends& sends, const Receives& receives) {
   const auto size = static_cast<size_t>(group.size());
@@ -59,7 +59,7 @@ std::vector<std::string> gather(Group& group, const std::string& text) {
 }
 
 int local_rank(Group& group) {
-  // Containers of one machine may have different names but share its devices.
+  // Compares boot ids, because containers of one machine may have different names but share its devices.
   const std::vector<std::string> machines =
       gather(group, read_word("/proc/sys/kernel/random/boot_id").value_or(std::string()));
   const auto own = machines.begin() + group.rank();

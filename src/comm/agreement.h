@@ -1,4 +1,4 @@
-// Exchanges texts and decisions between ranks outside of steps.
+// Exchanges texts and decisions between ranks outside of steps. Every rank must call each of these functions.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace laptime {
 
-// Returns the text of rank 0. Every rank calls it; the argument of other ranks is ignored.
+// Returns the text of rank 0; the argument of other ranks is ignored.
 std::string broadcast(Group& group, const std::string& text);
 // Returns the texts of all ranks, in rank order, on every rank.
 std::vector<std::string> gather(Group& group, const std::string& text);
 // The number of ranks before this one that run on the same machine.
 int local_rank(Group& group);
-// Returns the decision of rank 0 once every rank has called it; `own` of other ranks is ignored.
+// Returns the decision of rank 0 once every rank has called this function; `own` of other ranks is ignored.
 bool decide(Group& group, bool own);
 
 }  // namespace laptime

@@ -29,7 +29,7 @@ struct MpiLibrary {
 
 inline constexpr int kMpiThreadSerialized = 2;
 
-// Null if the library is not installed.
+// Loads the library on the first call. Null if the library is not installed or lacks a function.
 const MpiLibrary* mpi_library();
 // Why the library is missing, and how to install it; empty if it is installed. Does not keep the library loaded.
 std::string missing_mpi();

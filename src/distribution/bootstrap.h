@@ -1,4 +1,4 @@
-// The bootstrap interval of the median: how precisely the samples determine it.
+// Bootstrap intervals of a median and of a ratio of medians: how precisely the samples determine them.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerat
                                                  std::span<const double> denominator);
 
 // The distance from the median to the farther end of the interval, as a fraction of the median: 0.01 means "within 1
-// %". Infinite if the median is 0 and the interval is not.
+// %". Infinite if the median is 0 and an end of the interval is not.
 double relative_half_width(const Interval& interval, double median);
 
 }  // namespace laptime

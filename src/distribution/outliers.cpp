@@ -14,7 +14,7 @@ namespace {
 double modified_z_limit(std::span<const double> samples, double centre) {
   constexpr double kLimit = 3.5;
   constexpr double kMadOfNormal = 0.6745;           // median |x| of the standard normal distribution
-  constexpr double kMeanDistanceFactor = 1.253314;  // sqrt(pi / 2): standard deviation over mean |x|, same distribution
+  constexpr double kMeanDistanceFactor = 1.253314;  // sqrt(pi / 2): standard deviation / mean |x| of that distribution
   const double mad = median_absolute_deviation(samples, centre);
   if (mad > 0) return kLimit * mad / kMadOfNormal;
   double distances = 0;

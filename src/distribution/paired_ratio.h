@@ -19,7 +19,7 @@ enum class Difference : uint8_t {
   kFaster,     // B is faster
   kSlower,     // B is slower
   kSame,       // within the margin
-  kUndecided,  // the interval contains 1 and extends beyond the margin
+  kUndecided,  // no interval, or one that contains 1 and extends beyond the margin
 };
 std::string_view name_of(Difference difference);  // "faster", "slower", "same", "undecided"
 
@@ -46,9 +46,9 @@ struct PairedRatio {
 // or for a figure that is not a positive finite number.
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
 
-// The approximate number of rounds, as noisy as `a` and `b`, that are needed to detect `difference`, a fraction, with a
-// probability of 95 %. Uses the normal approximation, with the spread from the median absolute deviation. Throws Error
-// like paired_ratio().
+// The approximate number of rounds needed to detect `difference`, a fraction, with a probability of 95 % if the rounds
+// are as noisy as those in `a` and `b`; at least kFewestRounds. Uses the normal approximation, with the spread from the
+// median absolute deviation. Throws Error like paired_ratio().
 int64_t rounds_to_show(double difference, std::span<const double> a, std::span<const double> b);
 
 }  // namespace laptime

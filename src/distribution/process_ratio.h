@@ -18,7 +18,8 @@ inline constexpr double kAssumedSpread = 0.01;
 
 struct ProcessRatio {
   double ratio = 1;  // B / A
-  // None if one side has fewer than kFewestProcesses processes and one side has fewer than kFewestForInterval samples.
+  // None if a side has fewer than kFewestProcesses processes and a side, the same or the other, has fewer than
+  // kFewestForInterval samples.
   std::optional<Interval> interval;
 };
 
@@ -31,7 +32,8 @@ using ProcessSamples = std::span<const std::vector<double>>;
 // independent. The interval is Student's t with that standard error, corrected for the few processes (Hesterberg 2015,
 // sections 4 and 5), and Welch's degrees of freedom. If a side has fewer than kFewestProcesses processes, the standard
 // error follows from the assumed spread instead. `error` is the probability that the interval excludes the true ratio,
-// 0.01 for 99 %. None if a side has no process, a process no sample, or a sample is not a positive finite number.
+// 0.01 for 99 %. None if a side has no process, if a process has no sample, or if a sample is not a positive finite
+// number.
 std::optional<ProcessRatio> process_ratio(ProcessSamples a, ProcessSamples b, double error);
 
 // The value that the absolute value of Student's t exceeds with probability `error`.

@@ -22,16 +22,18 @@ int64_t steps_per_sample(Seconds step);
 
 // The parameters of the default rule.
 struct SamplingLimits {
-  Seconds budget{30};  // time for warm-up and samples; warm-up ends when half of it is spent
+  Seconds budget{30};  // time for warm-up and samples; after min_warmup, warm-up ends when half of it is spent
   int64_t min_warmup = 5;
   int64_t max_warmup = 30;  // warm-up ends here even if the steps are not steady yet
   int64_t min_samples = 10;
   int64_t max_samples = 200;
-  double interval_within = 0.01;  // each end of the median's 95 % interval, as a fraction of the median
+  // The distance from the median to the farther end of its 95 % interval, as a fraction of the median.
+  double interval_within = 0.01;
   // This width suffices once `patience` of the budget is spent, if twice the samples would not reach interval_within.
   double interval_enough = 0.05;
   double patience = 1.0 / 6;
-  // Used if min_warmup and min_samples do not fit into the budget. hurried_samples is the fewest that give an interval.
+  // Used instead of min_warmup and min_samples if those do not fit into the budget. hurried_samples is the smallest
+  // number of samples that gives an interval.
   int64_t hurried_warmup = 2;
   int64_t hurried_samples = 6;
 
@@ -39,8 +41,8 @@ struct SamplingLimits {
 };
 
 enum class StopReason : uint8_t {
-  kInterval,  // the median is known to interval_within
-  kEnough,    // the median is known to interval_enough, and twice the samples would not reach interval_within
+  kInterval,  // the interval of the median is within interval_within
+  kEnough,    // the interval is within interval_enough, and twice the samples would not reach interval_within
   kNoise,     // twice the samples would not reach interval_enough, or did not narrow the interval
   kTime,      // the budget is spent
   kSamples,
@@ -61,8 +63,8 @@ struct SamplingDecision {
 // it are then the first samples), or at the limit of warm-up. Sampling stops after at least min_samples samples, for
 // the first of these reasons that applies:
 // - interval: the interval of the median is within interval_within;
-// - enough: patience is spent, the interval is within interval_enough, and twice the samples would not bring it within
-//   interval_within, because its width shrinks with the square root of their number;
+// - enough: patience is spent, the interval is within interval_enough, and twice the samples, which narrow the interval
+//   by a factor of sqrt(2), would not bring it within interval_within;
 // - noise: twice the patience is spent, there are at least 20 samples, and either twice as many would not bring the
 //   interval within interval_enough, or, at 20, 40, 80 or 160 samples, it is no narrower than that of the first half;
 // - time: the budget is spent;

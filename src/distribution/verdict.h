@@ -16,7 +16,7 @@ namespace laptime {
 // From best to worst.
 enum class Stability : uint8_t { kStable, kUntested, kNoisy, kUnstable, kNoSteadyState };
 
-// The word of a verdict and its meaning for a reader. These texts are defined only here.
+// A verdict as users see it: its word, what it means, and advice.
 struct StabilityWord {
   Stability stability;
   std::string_view name;     // "stable", "untested", "noisy", "unstable", "no_steady_state"
@@ -33,7 +33,7 @@ inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kNoisySpread = 0.10;  // sample standard deviation as a fraction of the mean
 inline constexpr double kNoisyDrift = 0.02;   // drift from the first sample to the last, as a fraction of the median
 inline constexpr double kNoSteadyStateDrift = 0.05;
-// Completes the reason "5 % of the time was lost".
+// Each of these three completes the reason "5 % of the time was lost".
 inline constexpr std::string_view kLostToGuests = "to other guests of the host";
 inline constexpr std::string_view kLostToQuota = "to a CPU quota";
 inline constexpr std::string_view kLostWaiting = "waiting for a core";
@@ -57,7 +57,7 @@ struct Judgement {
   // finally remarks, which cause none.
   std::vector<std::string> reasons;
   std::optional<double> lost;  // the largest of the three shares of lost time; none if none was measured
-  std::string_view lost_to{};  // where that time was lost; empty if no time was lost
+  std::string_view lost_to{};  // kLostToGuests, kLostToQuota or kLostWaiting; empty if none was measured
 };
 
 // no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.

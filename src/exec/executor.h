@@ -115,7 +115,7 @@ class Executor {
   std::vector<std::vector<std::string>> ranges_;  // the named ranges of each step; empty if no tool records them
   std::vector<std::string> open_ranges_;
   std::vector<std::byte*> pooled_;  // buffer -> its address in the pool; null if it is not allocated
-  std::vector<bool> is_output_;     // buffer -> whether it lives until the next step
+  std::vector<bool> is_output_;     // buffer -> whether it holds an output, which is kept until the next step
   std::vector<BoundStep> bound_, setup_;
   std::vector<bool> feeds_setup_;         // buffer -> whether a set-up step reads it
   std::atomic<bool> needs_setup_ = true;  // atomic, because threads may write different sources

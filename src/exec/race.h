@@ -18,15 +18,15 @@ struct RaceResult {
 
 // `run(candidate)` runs a candidate once and returns the time it took. Candidates take turns, so that a machine that
 // slows down affects all of them. A candidate far behind the leader is dropped; the first round uses a wider margin,
-// because a first run may also pay for set-up. There are at most four rounds, or two if runs are long and therefore
-// less noisy, or one if the first takes more than a second.
+// because a first run may also pay for set-up. The race ends when one candidate is left, and after four rounds at the
+// latest: after two if runs are long and therefore less noisy, or after the first if it takes more than a second.
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run);
 
 // The candidate with the shortest run among those that `counts` selects; none if it selects none.
 std::optional<size_t> fastest_of(const RaceResult& result, const std::function<bool(size_t)>& counts);
 
 // The candidate to use after a race: the winner if no candidate is favoured or the winner leads the fastest favoured
-// one by at least kClearLead; otherwise the fastest favoured one.
+// one by at least a factor of kClearLead; otherwise the fastest favoured one.
 inline constexpr double kClearLead = 1.05;
 size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>& is_favoured);
 

@@ -21,8 +21,8 @@ struct Sampling {
   int64_t sample_count() const { return (static_cast<int64_t>(steps.size()) - warmup) / steps_per_sample; }
 };
 
-// The part of a step that is reported. Steady state, batching and the end of sampling depend on it. Null: the whole
-// step.
+// Returns the time of the part of a step that is reported, on which steady state, batching and the end of sampling
+// depend. Null: the whole step.
 using ReportedTime = std::function<Seconds(const Timeline&)>;
 
 // Receives the steps of a run one at a time, from any caller, and applies a stopping rule. If the rule is not fixed,

@@ -11,7 +11,7 @@ namespace laptime {
 // The median time of a step without launches, which timing adds to every step.
 Seconds time_of_empty_step(Backend& backend);
 
-// A loop of dependent additions, whose time is proportional to its rounds, timed like steps.
+// Times of loops of dependent additions. A loop takes time in proportion to its rounds, and is timed like a step.
 struct BusyLoops {
   int64_t loops = 0;  // number of consecutive loops, all of the same length
   Seconds fastest{};

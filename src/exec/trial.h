@@ -28,8 +28,9 @@ class Trial {
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
   // Runs the kernel, which the backend has prepared, and returns the time of a launch. On a device with its own clock,
-  // this is the mean between marks around one launch, or several of a short kernel, without the time that the host
-  // takes to enqueue them; the first launch of a kernel, which may load code, is not timed there.
+  // the time is taken between marks around one launch, or around several launches of a short kernel, and excludes the
+  // time that the host takes to enqueue them. On such a device, the first launch of a kernel is not timed, because it
+  // may load code.
   Seconds time(const Kernel& kernel);
 
  private:

@@ -70,7 +70,8 @@ void require_mpi(const RunConfig& config) {
     throw Error::format("--ranks {}: {}", config.ranks, missing);
 }
 
-// Part of the device's identity: launches take longer while other ranks run, so their times are stored separately.
+// Part of the device's identity: launches take longer while other ranks run, so the times are stored separately for
+// each number of ranks.
 std::string ranks_key(const RunConfig& config) {
   return config.ranks > 1 ? fmt::format("/ranks:{}", config.ranks) : "";
 }

@@ -36,13 +36,13 @@ struct PredictedRates {
 struct Device {
   std::string name;                             // "cpu", "roofline:h100"; never "auto"
   std::string identity;                         // distinguishes devices and kernels of a machine; see device_key()
-  KernelRules rules;                            // which of its kernels may run; `identity` contains their key
+  KernelRules rules;                            // which of its kernels may run; `identity` contains key_of(rules)
   std::string requested_math;                   // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
   DType product_factors{};                      // type of the factors of matrix products
   bool computes = true;                         // false: times are predicted, and there are no values
   std::string isa;                              // instruction set of the kernels; empty if not applicable
   std::optional<int> threads;                   // CPU threads; none for other devices
-  std::string threads_reason{};                 // why not all hardware threads are used; empty if --threads is given
+  std::string threads_reason{};                 // why the default is below all hardware threads; otherwise empty
   std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
   HeldBytes held_bytes = nullptr;               // bytes occupied by an allocation; null: exactly its bytes
   bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
@@ -54,8 +54,8 @@ struct Device {
   std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
   std::optional<PredictedRates> rates{};            // rates of the described machine; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;
-  // Opens device `number` of its kind on this machine. If there are several, each rank takes one, in rank order. Throws
-  // Error if the machine lacks the device.
+  // Opens device `number` of its kind on this machine, counted modulo the number of such devices, so that ranks take
+  // devices in rank order. Throws Error if the machine lacks the device.
   std::function<std::unique_ptr<Backend>(int number)> open;
 };
 
@@ -82,7 +82,7 @@ std::vector<DeviceSummary> list_devices();
 // or NCCL that this machine lacks.
 std::string unsupported_reason(const RunConfig& config);
 
-// The CPU kernels of this machine, for `laptime list kernels`.
+// The CPU kernels of one op on this machine, for `laptime list kernels`.
 struct KernelText {
   std::string op;
   std::string device;

@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Layers per region. Except in very deep models, longer regions need more memory at once than they save.
+// The most layers per region. Except in very deep models, longer regions need more memory at once than they save.
 constexpr int64_t kMaxRegionLayers = 4;
 
 // Names of choices that --recompute cannot express.

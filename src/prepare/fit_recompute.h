@@ -20,8 +20,8 @@ struct FittedRecompute {
 // choice is kept, except that a compiled step on a GPU that does not fit also recomputes cheap nodes.
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
-// The --recompute value for the choice with this name: "block", but "auto (block in layers 0-3 of 12)" if only auto can
-// make the choice.
+// The --recompute value for the choice with this name: "block". If no value states the choice exactly, adds the choice
+// in parentheses: "auto (block in layers 0-3 of 12)", "none (only cheap ops)".
 std::string typed_recompute(const std::string& text);
 
 }  // namespace laptime

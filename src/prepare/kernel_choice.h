@@ -51,9 +51,9 @@ std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signatur
 const Kernel* measured_kernel(const KernelChoices& choices, const std::string& signature,
                               std::span<const Kernel* const> supported);
 
-// Chooses the pinned kernel (throws Error if it does not support the signature); else, with `saves_memory`, the first
-// candidate with the least workspace; else the measured one if `takes_measured` and it still supports the signature;
-// else the first candidate. Both arguments must outlive the result.
+// Chooses the pinned kernel (throws Error if that kernel cannot run the signature); else, with `saves_memory`, the
+// first candidate with the least workspace; else the measured one if `takes_measured` and it is still a candidate; else
+// the first candidate, or null if there is none. Both arguments must outlive the result.
 ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices);
 
 // Throws Error unless each pinned kernel supports its nodes and at least one pinned signature occurs in the graph.

@@ -34,12 +34,12 @@ std::string machine_fingerprint();
 // The key of stored measurements: machine and device.
 std::string device_key(const Device& device);
 
-// Reads and writes a store's knowledge about a device.
+// Reads and writes a store's knowledge about a device. put() leaves out the prediction errors.
 MachineKnowledge knowledge_of(const Store& store, const std::string& device);
 void put(Store& store, const MachineKnowledge& knowledge);
 
-// Adds newer measurements, possibly of several devices: a choice replaces the one with the same key, of two peaks the
-// better one is kept (better_of), and the costs of a launch are merged (with_newer). Prediction errors are not added.
+// Adds newer measurements, possibly of several devices: a choice replaces the one with the same key, the better of two
+// peaks is kept (better_of), and costs of the same launch are merged (with_newer). Prediction errors are not added.
 void merge(MachineKnowledge& into, const MachineKnowledge& newer);
 
 // The part of `all` that was measured on one device.

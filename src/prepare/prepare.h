@@ -32,7 +32,7 @@ struct Prepared {
   void require_fit() const;
 };
 
-// Additional outputs of the step, and an observer of the passes.
+// Additional outputs of the step, an observer of the passes, and a weaker check of --kernels.
 struct PrepareOptions {
   StepOutputs outputs = {};
   PassObserver observer = {};  // called after each pass

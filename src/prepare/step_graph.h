@@ -10,8 +10,8 @@ namespace laptime {
 
 // The rule for --recompute. `auto` counts as none here, because fit_recompute resolves it.
 RecomputeRule recompute_rule(const RunConfig& config);
-// The rule that recomputes regions of `group` layers among the first `layers`; with `layers` 0 only what needs no
-// regions: the head and the loss by groups of rows, and cheap nodes.
+// The rule that recomputes regions of `group` layers among the first `layers`. If `layers` is 0, the rule recomputes
+// only what needs no regions: the head and the loss by groups of rows, and cheap nodes.
 RecomputeRule recompute_rule(const RunConfig& config, int64_t group, int64_t layers);
 
 // Options of the passes for this configuration. Throws Error if --keep or --lower names something that is not a
@@ -44,7 +44,8 @@ struct CompositeChoice {
 // that is not a composite.
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule);
 
-// The composites with a decomposition that the step keeps whole in compile mode without --keep and --lower.
+// The composites that the step keeps whole in compile mode without --keep and --lower, except those that this step
+// cannot lower.
 std::vector<std::string> composites_of(const RunConfig& config);
 
 }  // namespace laptime

@@ -88,7 +88,7 @@ TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs)
 
 // Averages the logarithm of the slowdown over the nearest samples.
 ForecastLaunch TimeForecast::alike(const std::vector<Sample>& samples, double flops, double bytes) const {
-  std::vector<std::pair<double, const Sample*>> near;  // with squared distances
+  std::vector<std::pair<double, const Sample*>> near;  // squared distance of each sample, and the sample
   near.reserve(samples.size());
   const double log_flops = std::log1p(flops);
   const double log_bytes = std::log1p(bytes);

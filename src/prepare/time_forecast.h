@@ -33,14 +33,14 @@ std::string kind_of(const Signature& signature);
 enum class CostSource : uint8_t {
   kDescribed,  // the machine is described by a file (predict/launch_times.h)
   kMeasured,   // a launch of the same signature was measured
-  kAlike,      // launches of the same kind, of the same op or else of any op were measured, at other sizes
+  kAlike,      // estimated from launches of the same kind, else of the same op, else of any op, at other sizes
 };
 
 struct ForecastLaunch {
   double seconds = 0;
   CostSource source = CostSource::kDescribed;
   double disturbed = 0;  // share of the seconds that is based on measurements made while the machine was disturbed
-  std::string_view disturbance{};  // main cause of the disturbance; valid as long as the TimeForecast
+  std::string_view disturbance{};  // main cause of the disturbance; valid while the TimeForecast exists
 };
 
 // Predicts the time of launches on one device.
@@ -49,17 +49,18 @@ class TimeForecast {
   // None if the device runs real kernels (Device::computes) and no launch has been measured with its number of threads.
   static std::optional<TimeForecast> of(const Device& device, const MachineKnowledge& known);
 
-  // On a described machine launches overlap: the time of each is the time that it adds to the step.
+  // On a described machine, launches overlap: the time of a launch is the time that it adds to the step.
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // The range that contained 90 % of the measured times of earlier predictions on this machine or, for a described
-  // machine, 90 % of the published times. None if there are fewer than ten.
+  // The range of times for a prediction of `seconds`: such ranges contained 90 % of the times measured after earlier
+  // predictions on this machine or, for a described machine, 90 % of the published times. None if there are fewer than
+  // ten of these times.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
   size_t earlier() const;
   // "measured launches"; for a described machine "reached rates" or "data sheet", which is a bound.
   const char* basis() const;
-  const std::string& newest() const { return newest_; }  // date of the newest measurement; empty for a data sheet
+  const std::string& newest() const { return newest_; }  // date of the newest measurement; empty if there is none
 
  private:
   // A measured launch as a point in the plane of FLOPs and bytes, with its distance from the roofline.

@@ -55,8 +55,8 @@ void warm_thread() {
 
 // Prepares the process and the calling thread for a team with this many threads. Throws OutOfMemory if the address
 // space cannot hold the stack, heap and scratch of every thread: a stack that cannot grow, or an OpenMP runtime that
-// cannot allocate, would end the process without an error. The team must not exist yet, because its threads already
-// occupy address space.
+// cannot allocate, would end the process without an error. Must be called before the team is created, because its
+// threads would already occupy address space.
 int prepared_for(int threads) {
   constexpr int64_t kRoomOfThread = int64_t{16} << 20;
   keep_freed_memory();
@@ -74,7 +74,7 @@ int prepared_for(int threads) {
   return threads;
 }
 
-// Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. Each thread touches alternating
+// Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. The threads take turns at
 // blocks, which spreads the pages evenly over NUMA nodes: every thread works on a part of each tensor, so no page
 // belongs to one thread.
 void touch(Team& team, const Pages& pages, Contents contents) {

@@ -24,7 +24,7 @@ class CpuBackend : public Backend {
   const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
   void prepare(const Kernel& kernel, const Signature& signature) override;
-  void launch(const Launch& launch) override;  // blocks until the kernel is done
+  void launch(const Launch& launch) override;  // blocks until done, unless the launch communicates
   void pause(Seconds time) override;
   void mark(size_t index) override;
   void join(Group& group) override { communication_ = std::make_unique<Communication>(group); }

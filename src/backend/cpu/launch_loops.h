@@ -10,6 +10,7 @@ namespace laptime::cpu {
 
 // Launches the kernel on a team that records loops instead of running them. Code outside of loops does run, on operands
 // that are zero and take no memory until they are written. Returns an empty vector if all work is outside of loops.
+// Throws Error if the operands do not fit into the address space.
 std::vector<LaunchLoop> loops_of_launch(const Kernel& kernel, const Signature& signature, int threads);
 
 }  // namespace laptime::cpu

@@ -1,5 +1,5 @@
-// Calls the OpenMP runtime that oneDNN links. Its functions are declared here because <omp.h> belongs to the compiler's
-// runtime, which may be a different one.
+// Calls the OpenMP runtime that oneDNN is linked to. The functions are declared here because <omp.h> belongs to the
+// compiler's runtime, which may be a different one.
 #include "backend/cpu/openmp.h"
 
 extern "C" {

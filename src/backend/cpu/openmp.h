@@ -1,4 +1,4 @@
-// Keeps oneDNN on the calling thread. By default, it would start its own OpenMP threads.
+// Keeps oneDNN on the calling thread. By default, oneDNN would start OpenMP threads of its own.
 #pragma once
 
 namespace laptime::cpu {

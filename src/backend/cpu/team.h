@@ -26,7 +26,8 @@ class Team : public Queue {
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
-  // Creates a team that runs no loops. It records in `loops` how each loop would be divided among that many threads.
+  // Creates a team of `threads` threads that runs no loops. Instead, it adds the units and the work of each loop to
+  // `loops`.
   Team(int threads, std::vector<LaunchLoop>& loops);
   ~Team() override;
 
@@ -48,8 +49,8 @@ class Team : public Queue {
     loop(count, size(), body, work);
   }
 
-  // Calls body(begin, end) for blocks of `grain` items of [0, count). Use it for items that are too small to assign one
-  // by one. Each thread starts with its own range of blocks.
+  // Calls body(begin, end) for blocks of `grain` items of [0, count); the last block may be smaller. For items that are
+  // too small to assign one by one. Each thread starts with its own range of blocks.
   template <class Body>
   void parallel_blocks(int64_t count, int64_t grain, const Body& body, const LoopWork& work = {}) {
     const int64_t blocks = ceil_div(count, grain);

@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 namespace {
 
-// Versions with the interface of Blas, newest first.
+// Library versions that have the functions of Blas, newest first.
 constexpr const char* kLibraries[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
 void find_functions(Library& library, Blas& functions) {

@@ -1,5 +1,5 @@
-// Blas: the functions of cuBLASLt that we call, loaded at run time. An alternative to our own kernel for matrix
-// products.
+// Blas: the functions of cuBLASLt that we call, loaded at run time. cuBLASLt is an alternative to our own kernel for
+// matrix products.
 #pragma once
 
 #include <cstddef>

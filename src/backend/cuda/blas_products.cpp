@@ -20,7 +20,7 @@ int type_number(DType dtype) {
 
 }  // namespace
 
-// The descriptors of one product and its algorithm.
+// The descriptors of one product, and the algorithm chosen for the product.
 struct BlasProducts::Prepared {
   explicit Prepared(const Blas& functions) : blas(functions) {}
   Prepared(const Prepared&) = delete;
@@ -138,7 +138,7 @@ void BlasProducts::prepare(const BlasProduct& product) {
   prepared_.emplace(product, std::move(prepared));
 }
 
-// Requests proposals once for each product, and always the same number, because that number may change their order.
+// Requests proposals once for each product. The number requested is always the same, because it may affect the order.
 const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& product, const Prepared& described) {
   constexpr int kMost = 32;
   BlasProduct key = product;

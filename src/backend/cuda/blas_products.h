@@ -20,7 +20,7 @@ inline constexpr int kBlasAlgorithms = 8;
 // A batch of matrices in memory: one of the two strides is 1, and the other is `leading`.
 struct BlasMatrix {
   DType dtype = DType::kFloat32;
-  bool columns_adjacent = true;  // the column stride is 1; otherwise the row stride is
+  bool columns_adjacent = true;  // true if the column stride is 1, false if the row stride is
   int64_t leading = 0;
   int64_t batch_stride = 0;  // in elements
   uint32_t alignment = 16;   // of the first element, in bytes
@@ -37,7 +37,7 @@ struct BlasProduct {
   DType bias = DType::kFloat32;
   bool adds_c = false;
   bool tf32 = false;  // round float32 factors to the 10 mantissa bits of TF32
-  int algorithm = 0;  // index among the algorithms that the library proposes; these are sorted by estimated time
+  int algorithm = 0;  // index among the algorithms that the library proposes, which are sorted by estimated time
   // Also allow algorithms that add partial sums in no fixed order, or round partial sums before adding them. Only for
   // comparison, because results vary between runs.
   bool any_order = false;
@@ -54,7 +54,7 @@ struct BlasOperands {
   void* d = nullptr;
 };
 
-// Thrown if the library proposes so few algorithms that BlasProduct::algorithm is not an index of them.
+// Thrown if the library proposes algorithms, but not enough for BlasProduct::algorithm to be the index of one.
 class MissingProposal : public Error {
  public:
   using Error::Error;
@@ -81,7 +81,7 @@ class BlasProducts {
  private:
   struct Prepared;
 
-  // The algorithms that the library proposes for a product.
+  // The algorithms that the library proposes for a product; empty if it proposes none or fails.
   const std::vector<BlasAlgorithm>& proposals(const BlasProduct& product, const Prepared& described);
 
   std::shared_ptr<const Blas> blas_;

@@ -5,7 +5,7 @@
 
 namespace laptime::cuda {
 
-// Number of threads in a block that processes one row.
+// Number of threads in a block that processes one row: whole warps, at most 128 threads.
 constexpr int row_threads(int64_t columns) {
   constexpr int64_t kMost = 128;
   return columns >= kMost ? kMost : static_cast<int>((columns + kWarp - 1) / kWarp * kWarp);

@@ -87,7 +87,7 @@ CardSearch search_of(std::string_view text) {
   _exit(write(pipe_end, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
 }
 
-// Reads until the other end is closed; returns nothing if that takes too long.
+// Reads until the other end is closed. Returns nothing if no data arrives for kTimeoutMs.
 std::optional<std::string> read_all(int pipe_end) {
   std::string text;
   while (true) {

@@ -34,7 +34,8 @@ class CudaBackend::Communication : public GroupQueue {
   // Replaces the counts and returns the old ones. For recordings: recording a step enqueues nothing, and each run of
   // the recording enqueues everything that was recorded.
   Enqueued exchange(Enqueued enqueued) { return std::exchange(enqueued_, enqueued); }
-  // Must be called after the times of the marks are known.
+  // Makes times() return the times of the launches since the last synchronization. The times of the marks must be
+  // known.
   void take_times();
   const CommunicationTimes& times() const { return times_; }
 

@@ -307,7 +307,7 @@ CommunicationTimes CudaBackend::communication_times() const {
   return communication_ == nullptr ? CommunicationTimes() : communication_->times();
 }
 
-// A host callback in the stream; later stream work waits for it.
+// Enqueues a host callback that sleeps; later work in the stream waits for the callback.
 void CudaBackend::pause(Seconds time) {
   const auto sleep = [](void* data) {
     std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<const Seconds*>(data)->count()));

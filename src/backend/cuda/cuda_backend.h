@@ -84,7 +84,7 @@ class CudaBackend : public Backend {
     void prepare(const DnnAttention& attention) override;
     void launch(const DnnAttention& attention, const DnnAttentionOperands& operands) override;
     bool has_products() const { return products_ != nullptr; }
-    // Looks up the kernel by name on its first launch.
+    // Looks up the kernel by name on its first launch. Returns null, and stores an error, if there is no such kernel.
     FunctionHandle function(const char* kernel);
 
     StreamHandle handle = nullptr;
@@ -139,7 +139,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<CardSensors> sensors_;  // null if NVML is missing
   CudaOptions options_;
   bool names_ranges_ = nvtx_is_heard();
-  DeviceAddress separator_ = 0;  // the byte that separators fill; 0 before the first watch()
+  DeviceAddress separator_ = 0;  // the byte that separators fill (see cupti.h); 0 before the first watch()
   bool is_watched_ = false;
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()
@@ -150,7 +150,7 @@ class CudaBackend : public Backend {
   EventHandle origin_ = nullptr, next_origin_ = nullptr;
   Seconds origin_time_{};
   std::vector<std::unique_ptr<Seconds>> pauses_;  // durations of pauses; a recording reads them on each run
-  std::string failure_;                           // the error of a launch since the last synchronize()
+  std::string failure_;                           // the first error of a launch since the last synchronize()
 };
 
 }  // namespace laptime::cuda

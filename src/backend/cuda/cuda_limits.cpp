@@ -13,7 +13,7 @@ namespace laptime::cuda {
 namespace {
 
 constexpr int64_t kSmallestProduct = 128, kLargestProduct = 8192;
-constexpr Seconds kLongEnough{1e-3};                  // a product of this length keeps the whole card busy
+constexpr Seconds kLongEnough{1e-3};                  // a product that takes this long keeps the whole card busy
 constexpr Seconds kTimeOfEach{0.05};                  // spent on repetitions of each measured product or copy
 constexpr int64_t kCopiedBytes = int64_t{256} << 20;  // more than the caches of any card
 

@@ -14,7 +14,8 @@
 namespace laptime::cuda {
 namespace {
 
-// Versions with the interface of Cupti, newest first. The loader does not always search the toolkit's folder.
+// Library versions that have the functions of Cupti, newest first. The loader does not always search the toolkit's
+// folder.
 constexpr const char* kCuptiLibraries[] = {"libcupti.so.13", "libcupti.so.12", "/usr/local/cuda/lib64/libcupti.so",
                                            "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
 constexpr CuptiStatus kCuptiDone = 0;
@@ -27,7 +28,7 @@ constexpr uint32_t kAlsoUnfinishedBuffers = 1;  // CUPTI_ACTIVITY_FLAG_FLUSH_FOR
 struct Collected {
   std::mutex mutex;
   Cupti functions;
-  std::string missing;  // why the library cannot be used
+  std::string missing;  // why the library cannot be used; empty if it can
   std::vector<ActivityRecord> records;
   bool is_open = false;
 };

@@ -20,8 +20,8 @@
 #include <cstdint>
 #include <type_traits>
 
-// LAPTIME_UNROLL is used before a loop over a small array: an array indexed by a variable would be in memory, not in
-// registers.
+// LAPTIME_UNROLL stands before loops over small arrays. In a loop that is not unrolled, a variable indexes the array,
+// which is then in memory instead of registers.
 #if defined(__CUDACC__)
 #define LAPTIME_DEVICE __device__ inline
 #define LAPTIME_UNROLL _Pragma("unroll")
@@ -30,8 +30,8 @@
 #define LAPTIME_UNROLL
 #endif
 
-// With nvcc, defines the entry point of a kernel; on the host, its name. A host source may redefine
-// LAPTIME_FOR_CUDA_KERNEL before it includes kernels, to get one expansion for each kernel.
+// With nvcc, defines the entry point of a kernel; on the host, a function that returns its name. A host source may
+// redefine LAPTIME_FOR_CUDA_KERNEL before it includes kernels, to get one expansion for each kernel.
 #if defined(__CUDACC__)
 #define LAPTIME_CUDA_KERNEL(type, name)                                      \
   extern "C" __global__ void name(const __grid_constant__ type::Args args) { \
@@ -48,8 +48,8 @@
 namespace laptime::cuda {
 
 constexpr int kWarp = 32;               // threads of a warp, which exchange values by shuffles
-constexpr int kMaxBlock = 1024;         // threads of a block
-constexpr int kSharedBytes = 48 << 10;  // per block, without requesting more from the driver
+constexpr int kMaxBlock = 1024;         // largest number of threads in a block
+constexpr int kSharedBytes = 48 << 10;  // shared memory per block, unless the driver is asked for more
 
 // Elements shared by the threads of a block. Uninitialised when the block starts.
 template <class T, int kSize>
@@ -112,7 +112,8 @@ class Thread {
 template <class K>
 constexpr const char* kKernelName = kernel_name(std::type_identity<K>{});
 
-// A source location: as a default argument, that of the caller. (clang 14 does not have std::source_location.)
+// A source location. As a default argument, current() is the location of the caller. (clang 14 does not have
+// std::source_location.)
 struct Place {
   const char* file = "";
   int line = 0;

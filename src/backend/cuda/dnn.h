@@ -1,4 +1,5 @@
-// Dnn: the functions of cuDNN that we call, loaded at run time. An alternative to our own kernels for attention.
+// Dnn: the functions of cuDNN that we call, loaded at run time. cuDNN is an alternative to our own kernels for
+// attention.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ inline constexpr size_t kOldestDnn = 91800;
 // Ampere, the first generation of cards with bfloat16.
 inline constexpr int kOldestDnnCard = 80;
 
-// Constants of the interface, named as in the library: kinds of descriptors, their attributes, and attribute types and
-// values.
+// Constants of the interface, named after the library's own: kinds of descriptors, their attributes, and attribute
+// types and values.
 namespace dnn {
 // Descriptors.
 inline constexpr int kPointwise = 0, kEngine = 2, kEngineConfig = 3, kHeuristic = 4, kPlan = 5,
@@ -61,7 +62,7 @@ inline constexpr int kReduceAdd = 0, kReduceMax = 3;
 // Modes of the heuristic: kHeuristicA is the fast estimate, kHeuristicFallback is for graphs that no other engine
 // supports.
 inline constexpr int kHeuristicFallback = 2, kHeuristicA = 3;
-// Numerical notes.
+// A numerical note of an engine, and the number of kinds of notes.
 inline constexpr int kNondeterministic = 4;
 inline constexpr int kNotes = 10;
 }  // namespace dnn
@@ -94,7 +95,8 @@ struct Dnn {
 // The value of Kernel::library.
 inline constexpr const char* kDnnName = "cuDNN";
 
-// Loads libcudnn from the given file. Returns null if it is not installed or older than kOldestDnn. Never throws.
+// Loads libcudnn from the given file. Returns null if the library is not installed, is older than kOldestDnn, or lacks
+// a function. Never throws.
 std::shared_ptr<const Dnn> find_dnn(const char* library = "libcudnn.so.9");
 
 }  // namespace laptime::cuda

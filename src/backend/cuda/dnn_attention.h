@@ -44,7 +44,8 @@ struct DnnAttentionOperands {
   std::byte* workspace = nullptr;  // workspace_of() bytes
 };
 
-// The limit on the workspace of attention, in bytes.
+// Bytes of workspace to provide for a call: enough for any plan that plan_of() may return, and for the row sums of
+// backward.
 int64_t workspace_of(const DnnAttention& attention);
 
 // Returns the plan for a device. Throws Error if the library has no plan that adds in a fixed order within the

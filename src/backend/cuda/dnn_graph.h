@@ -68,7 +68,7 @@ class DnnPlan {
   std::vector<DnnDescriptor> parts_;  // parts of the graph that the plan may refer to
   int64_t workspace_bytes_ = 0;
   std::vector<float> numbers_;
-  std::vector<int64_t> ids_;      // ids of the operands, followed by the scalars
+  std::vector<int64_t> ids_;      // ids of the operands, followed by those of the scalars
   std::vector<void*> addresses_;  // addresses in the same order
 };
 

@@ -42,7 +42,7 @@ inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNotReady = 600;
 
-// Each member is named after a function of libcuda; driver.cpp states the version of its ABI.
+// Each member is named after a function of libcuda; driver.cpp states the ABI version of each function.
 struct Driver {
   // NOLINTBEGIN(readability-identifier-naming): the names of libcuda
   Status (*cuInit)(unsigned flags) = nullptr;
@@ -123,7 +123,7 @@ struct Card {
   bool has_pools = false;   // true if the card supports allocation in stream order
 };
 
-// The number of cards that the driver reports.
+// The number of cards that the driver reports; 0 if the driver fails.
 int card_count(const Driver& driver);
 // The card with this number, counted from 0. Throws Error if the driver has none.
 Card nth_card(const Driver& driver, int number);

@@ -55,7 +55,7 @@ struct CopyElements {
 };
 LAPTIME_CUDA_KERNEL(CopyElements, copy_elements)
 
-// Copies rows of floating-point elements. Columns are adjacent on both sides; rows may have any layout.
+// Rows of floating-point elements to copy. Columns are adjacent on both sides; rows may have any layout.
 struct RowCopy {
   DeviceData to, from;
   Walk<2> rows;  // operands: to, from

@@ -56,7 +56,7 @@ inline constexpr const char* kNcclName = "NCCL";
 
 // Loads libnccl.so.2. Returns null if it is not installed or lacks a function. Never throws.
 std::shared_ptr<const Nccl> find_nccl();
-// The version as ncclGetVersion encodes it, 22703 for 2.27.3; 0 if `nccl` is null.
+// The version as ncclGetVersion encodes it, 22703 for 2.27.3; 0 if `nccl` is null or the call fails.
 int nccl_version(const Nccl* nccl);
 
 // Connects the ranks of a group. Each rank has a GPU of its own, whose context must be current.

@@ -39,7 +39,7 @@ void find_functions(Library& library, Nvml& functions) {
   library.find(functions.nvmlDeviceGetComputeRunningProcesses, "nvmlDeviceGetComputeRunningProcesses_v3");
 }
 
-// Returns "GPU-" and the digits in groups of 8, 4, 4, 4 and 12.
+// Returns "GPU-" and the digits in groups of 8, 4, 4, 4 and 12, separated by hyphens.
 std::string name_of_card(const std::string& uuid) {
   std::string name = "GPU";
   size_t begin = 0;

@@ -17,7 +17,7 @@ struct NvmlProcess {
   unsigned gpu_instance, compute_instance;
 };
 
-// Each member is named after a function of libnvidia-ml; nvml.cpp states the version of its ABI.
+// Each member is named after a function of libnvidia-ml; nvml.cpp states the ABI version of each function.
 struct Nvml {
   // NOLINTBEGIN(readability-identifier-naming): the names of libnvidia-ml
   NvmlStatus (*nvmlInit)() = nullptr;

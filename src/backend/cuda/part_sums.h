@@ -17,8 +17,8 @@ struct PartSums {
 
   SharedArray<double, kMaxBlock> of_lanes;  // [lane][column]
 
-  // Returns the sum over the parts of partials [parts, columns] for one column, in threads with an index below
-  // kColumns. All threads of the block must call it; `column` may be beyond the last one.
+  // Returns the sum over the parts of partials [parts, columns] for one column in threads with an index below kColumns,
+  // and 0 in all others. All threads of the block must call it; `column` may be beyond the last one.
   template <class T>
   LAPTIME_DEVICE double sum(const Thread& thread, const T* partials, int64_t parts, int64_t columns, int64_t column) {
     const int lane = thread.index() / kColumns;

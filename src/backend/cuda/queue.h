@@ -10,7 +10,7 @@ namespace laptime::cuda {
 
 // A grid of blocks that all run the same kernel.
 struct GridLaunch {
-  const char* kernel = "";  // its name in LAPTIME_CUDA_KERNEL
+  const char* kernel = "";  // the kernel's name in LAPTIME_CUDA_KERNEL
   int64_t blocks = 0;       // at least 1
   int threads = 0;          // per block; a multiple of kWarp, at most kMaxBlock
   const void* args = nullptr;

@@ -11,7 +11,7 @@ LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t ind
   return index * rows.walk.stride[0][0];
 }
 
-// Prefetches a row from memory, for the whole block. The row must begin and end at multiples of 16 bytes.
+// Prefetches a row from memory; one call per block is enough. The row must begin and end at multiples of 16 bytes.
 LAPTIME_DEVICE void prefetch_row(const Thread& thread, const DeviceRows& x, int64_t index, int64_t columns) {
   const int64_t size = size_of(x.dtype);
   thread.prefetch(x.data + row_at_equal_distance(x, index) * size, static_cast<int>(columns * size));

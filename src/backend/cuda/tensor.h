@@ -180,7 +180,7 @@ enum class Groups : uint8_t {
   kEights,            // all operands have 16 bits
   kFours,             // all operands have types for which moves_fours() is true
 };
-// The number of elements in a group.
+// The number of elements in a group; 1 if elements are accessed one by one.
 constexpr int64_t group_size(Groups groups) {
   if (groups == Groups::kNone) return 1;
   return groups == Groups::kFoursOfFloat32 || groups == Groups::kFours ? kFour : kEight;

@@ -16,8 +16,8 @@ struct alignas(8) TwoWords {
 };
 
 // Loads kSize adjacent elements as they are in memory; they are converted later, so that no load waits for the
-// conversion of an earlier one. A group is four elements, or eight of 16 bits, and its address a multiple of its size.
-// `dtype` is the type of `x`; if it is a compile-time constant, the compiler removes the code for other types.
+// conversion of an earlier one. A group is four elements, or eight 16-bit elements; its address is a multiple of its
+// size. `dtype` is the type of `x`; if it is a compile-time constant, the compiler removes the code for other types.
 template <int kSize>
 LAPTIME_DEVICE Words load_group(const Thread& thread, const DeviceData& x, DType dtype, int64_t position) {
   if (kSize == kFour && dtype == DType::kFloat32)

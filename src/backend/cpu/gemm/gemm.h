@@ -70,12 +70,12 @@ class GemmCut {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;
   };
-  // Divides C into at least `min_blocks` blocks if the product is large enough to be worth sharing.
+  // Aims at `min_blocks` blocks or more if the product is large enough to be worth sharing.
   GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks = 8);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;
-  // The number of rows (columns) of a block. `last` is true for the last block along its side of C.
+  // The number of rows (columns) of a block. `last` is true for the blocks at the lower (right) edge of C.
   int64_t rows(bool last) const { return last ? m_ - (row_blocks_ - 1) * rows_ : std::min(rows_, m_); }
   int64_t columns(bool last) const { return last ? n_ - (column_blocks_ - 1) * columns_ : std::min(columns_, n_); }
 
@@ -94,7 +94,7 @@ struct BlasLayout {
 // Returns nothing if neither rows nor columns are contiguous, or if they overlap.
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns);
 
-// Offsets, in elements, of the first element that a block uses of a and of b, and of its first element of c.
+// Offsets, in elements, of the first element of a, b and c that is used to compute a block of c.
 inline int64_t position_in_a(const GemmShape& shape, const GemmBlock& block) {
   return block.batch * shape.a.batch_stride + block.row * shape.a.row_stride;
 }

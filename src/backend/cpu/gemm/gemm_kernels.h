@@ -106,8 +106,8 @@ struct Amx {
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
-// For float32 factors, each as the sum of three bfloat16 terms. Six of the nine products of terms are computed. For the
-// range of numbers stated in docs/adr/0009, the error is that of float32 arithmetic.
+// Multiplies float32 factors, each as the sum of three bfloat16 terms, and computes six of the nine products of terms.
+// For the range of numbers stated in docs/adr/0009, the error is that of float32 arithmetic.
 struct AmxSplit {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;

@@ -18,7 +18,8 @@ double pairs_peak_loop(int64_t repetitions, float* value) {
   return 4.0 * kAccumulators * kLanes * static_cast<double>(repetitions);
 }
 
-// Computes four tile products of two 16 x 32 tiles and two 32 x 16 tiles, using all eight tile registers like a GEMM.
+// Each repetition computes four tile products of two 16 x 32 tiles and two 32 x 16 tiles, using all eight tile
+// registers like a GEMM.
 LAPTIME_AMX double amx_peak_loop(int64_t repetitions, float* value) {
   constexpr size_t kRows = 16;
   constexpr size_t kRowBytes = 64;

@@ -13,7 +13,7 @@ namespace laptime::cpu {
 inline constexpr uint32_t kUpperHalf = 0xFFFF0000U;  // the bits of a float32 that a bfloat16 keeps
 
 // The terms of each number, in decreasing magnitude: value = terms[0] + terms[1] + terms[2] exactly, if none of the
-// terms is denormal. `Number` is float and `Bits` uint32_t, or both are vectors of as many lanes.
+// terms is denormal. `Number` is float and `Bits` uint32_t, or both are vectors with the same number of lanes.
 //
 // The first two terms are rounded to nearest, ties away from zero. If the first term would be rounded to infinity (bits
 // of 0x7F7F8000 or more without the sign), it is truncated instead, so that it is finite exactly if the number is. The

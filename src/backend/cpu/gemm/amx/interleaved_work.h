@@ -48,7 +48,7 @@ struct InterleavedWork {
   WritePrefetcher c;                          // prefetches C of the next micro-tile
   ReadPrefetcher addend;                      // prefetches the addend of the next micro-tile
   int64_t c_lines = 0;
-  ReadPrefetcher* b_panel = nullptr;  // the panel of B that is packed after the next one
+  ReadPrefetcher* b_panel = nullptr;  // prefetches the panel of B that follows the one being packed
   int64_t b_lines = 0;
   int64_t calls_left = 1;  // calls until pieces are packed again
 

@@ -25,7 +25,7 @@ static_assert(kTile == kLanes);
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 
-// One term per element, which is bfloat16 or is rounded to it.
+// One term per element, for elements that are bfloat16 or are rounded to bfloat16.
 template <class Source>
 struct OneTerm {
   static constexpr int64_t kTerms = 1;

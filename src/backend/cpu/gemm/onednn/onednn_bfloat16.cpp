@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-// The float32 accumulator of a block, rows x columns, must fit the scratch of a thread.
+// The float32 accumulator of a block, rows x columns, must fit into the scratch of a thread.
 constexpr GemmCut::Limits kLimits{.rows = 512, .columns = 384, .row_multiple = 16, .column_multiple = 48};
 
 // The key of a primitive: everything that the primitive depends on.
@@ -76,7 +76,7 @@ dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& e
   return {desc, attributes, engine};
 }
 
-// One product, with separate operand handles for each thread of the team.
+// The primitive of one product, with separate operand handles for each thread of the team.
 class BlockProduct {
  public:
   BlockProduct(const BlockKey& key, const dnnl::engine& engine, Team& team)

@@ -1,5 +1,5 @@
-// Matrix products in oneDNN. Each call of the library uses one thread and computes a block that depends only on the
-// shape, so that results are bit-identical for any number of threads.
+// Matrix products in oneDNN. Each call to the library uses one thread and computes a block whose bounds depend only on
+// the shape, so that results are bit-identical for any number of threads.
 #pragma once
 
 #include <string>
@@ -41,7 +41,7 @@ struct BfloatForm {
 
 // Multiplies bfloat16 factors, accumulates in float32 and rounds once. If there is an addend, it must already be in c.
 // onednn_bfloat16_refusal queries oneDNN for each block shape, which takes about 0.1 ms. prepare_onednn_bfloat16
-// creates the primitives that products of this shape and form look up in the team.
+// creates the primitives that products of this shape and form look up in the team, and throws Error if oneDNN cannot.
 std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form);
 void prepare_onednn_bfloat16(Team& team, const GemmShape& shape, const BfloatForm& form);
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm);

@@ -42,7 +42,7 @@ void onednn_float32_gemm(Team& team, const Gemm& gemm) {
   const auto* const b = reinterpret_cast<const float*>(gemm.b.data);
   const auto* const bias = reinterpret_cast<const float*>(gemm.bias.data);
   const auto* const addend = reinterpret_cast<const float*>(gemm.addend.data);
-  const bool has_start = bias != nullptr || addend != nullptr;  // whether c has initial values to add to
+  const bool has_start = bias != nullptr || addend != nullptr;  // true if the product is added to values in c
   auto* const c = reinterpret_cast<float*>(gemm.c);
   const BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);

@@ -11,8 +11,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The kc chunks of K are equal in size, rounded up to a multiple of `multiple`. They depend only on K, and therefore so
-// do the order of additions and the bits of the result.
+// Returns the size of the kc chunks of K: equal chunks of at most `max_kc`, rounded up to a multiple of `multiple`. The
+// size depends only on K, so neither the order of additions nor the bits of the result depend on the number of threads.
 inline int64_t kc_of(int64_t k, int64_t max_kc, int64_t multiple) {
   const int64_t chunks = std::max<int64_t>(1, ceil_div(k, max_kc));
   return align_up(ceil_div(k, chunks), multiple);

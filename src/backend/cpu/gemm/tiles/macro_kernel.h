@@ -82,13 +82,13 @@ class MacroKernel {
     queue.close();
   }
 
-  // Returns a prefetcher of a block of A whose columns have no gaps.
+  // Returns a prefetcher of a block of A; it is empty if the columns have gaps.
   ReadPrefetcher a_columns_prefetcher(const ABlockSource& source) const {
     const int64_t size = size_of(gemm_.a.dtype);
     if (source.strides.row != 1) return {};
     return {source.data, source.kc, source.rows * size, source.strides.column * size};
   }
-  // Returns a prefetcher of the rows of one panel of A.
+  // Returns a prefetcher of the rows of one panel of A; it is empty if there is no such panel.
   ReadPrefetcher a_rows_prefetcher(int64_t panel) const {
     const int64_t size = size_of(gemm_.a.dtype);
     if (panel >= panels_.count()) return {};

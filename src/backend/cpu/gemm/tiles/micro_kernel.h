@@ -24,7 +24,7 @@ struct Prefetches {
 };
 constexpr int64_t kPrefetchInterval = 16;
 
-// Gives the micro-kernel vector v of word w of a panel of B. This one reads a packed panel.
+// A panel of B as the micro-kernel reads it: at(w, v) is vector v of word w. This class reads a packed panel.
 class PackedBPanel {
  public:
   explicit PackedBPanel(const float* words) : words_(words) {}
@@ -141,7 +141,7 @@ struct PackB {
                              const Prefetches& prefetches) = nullptr;
 };
 
-// Requires mr rows of A, nr columns of B whose rows have no gaps, and a kc of whole words.
+// Requires mr rows of A, nr columns of B whose rows have no gaps, and a kc that is a multiple of Words::kSpan.
 template <class Words, class Element>
 void pack_b_panel_and_multiply(const float* a, const BPanelSource& source, float* panel, const CTile& tile,
                                const Prefetches& prefetches) {

@@ -66,7 +66,7 @@ struct PairWords {
   static Vector packed_halves(const Vector& lower, const Vector& upper) {
     return (Vector)_mm512_cvtne2ps_pbh((__m512)upper, (__m512)lower);
   }
-  // Combines element i of the lower half and element i of the upper half to word i.
+  // Combines element i of the lower half and element i of the upper half into word i.
   static Vector interleaved(const Vector& halves) {
     return (Vector)_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved.data()), (__m512i)halves);
   }
