@@ -1,4 +1,5 @@
-// OutputConfig: where the records of a sweep are stored, and how they are shown.
+// OutputConfig: where the records of a sweep are stored and how they are shown, and options (--resume, --ablate) that
+// change which points run.
 #pragma once
 
 #include <array>

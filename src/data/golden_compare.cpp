@@ -113,7 +113,7 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
 }
 
 // For each element of `stored` (the stored values of `key`): true if it is one of moved_by_rounding(). All false if the
-// file stores the gradient at other positions.
+// key is not a weight after a step, or if the file stores the gradient at other positions.
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);
