@@ -47,11 +47,12 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
 // The size to enlarge: sequences per batch, or tokens of context.
 enum class Enlarged : uint8_t { kBatch, kContext };
 
-inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of the search for the largest size that fits
-inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of this search, in tokens
+inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of a search for a batch size
+inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a search for a context, in tokens
 
-// The largest value with which the point fits in memory; 0 if it does not fit even with 1. The search stops at `limit`.
-// `before_plan`, if not null, is called before each plan, which may take seconds; it may throw.
+// The largest batch size or context with which the point fits in memory; 0 if not even the smallest fits. The search
+// stops at `limit`. `before_plan`, if not null, is called before each plan is made, which may take seconds;
+// `before_plan` may throw.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
