@@ -40,7 +40,7 @@ struct ParallelChoice {
 ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // Options with which the step fits: the first combination that fits of recomputation, sharded parameters, micro-batches
-// of one sequence and up to 8 tensor parallel ranks, preferring the former; empty if none fits.
+// of one sequence and up to 8 tensor parallel ranks, tried in this order; empty if none fits.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // The ways to divide the step among `ranks` ranks by powers of two: first those that fit, from fastest to slowest, then
