@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-std::string_view program_example();             // an example command line
+std::string_view program_example();             // the example in the program's help
 std::string explanation(const OptionRow& row);  // the option's help with its values and its default
 
 // Lines are at most `width` columns wide unless a single word is wider; long command lines are continued with a

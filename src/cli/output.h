@@ -22,7 +22,7 @@
 
 namespace laptime {
 
-// The style of record tables on this terminal. `stored_runs` must outlive the style.
+// The style of record tables on `stream`. `stored_runs` must outlive the style.
 TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
                        const std::set<std::string>* stored_runs = nullptr);
 
