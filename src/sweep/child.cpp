@@ -66,7 +66,7 @@ class KernelKills {
   std::optional<int64_t> before_;
 };
 
-constexpr Seconds kAlive{1e-3};  // a process that uses less CPU time than this is only polling
+constexpr Seconds kAlive{1e-3};  // a process that uses less CPU time than this between two calls is only polling
 
 std::optional<Seconds> Pulse::cpu_time() const {
   clockid_t clock{};

@@ -11,7 +11,8 @@
 
 namespace laptime {
 
-// Runs the point in the child. If it throws, the status of the point's record is `failed`.
+// Runs the point in the child. If the body throws, the status of the point's record is `failed`, or `out_of_memory` if
+// an allocation failed.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
 // Limits after which the child is killed. Time during which this process is suspended counts towards neither.

@@ -1,4 +1,5 @@
-// SweepStore: keeps finished points and new measurements in a store; without one, only the measurements, in memory.
+// SweepStore: keeps finished points and new measurements in a store. Without a store, keeps only the measurements, in
+// memory.
 #pragma once
 
 #include <filesystem>
@@ -41,7 +42,7 @@ class SweepStore {
   // Call after the last point: retries whatever could not be stored, and verifies that every point is in the store.
   std::optional<std::string> settle();
 
-  // Number of points that are not in the store.
+  // Number of points that should be in the store but are not; 0 without a store.
   size_t lost() const { return path_ ? unsaved_.size() + missing_ : 0; }
 
  private:

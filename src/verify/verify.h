@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// Called before each stage ("bfloat16: step 2 of 10"), with the time since the start of the file.
+// Called before each stage ("bfloat16: step 2 of 10"), with the time since verification of the file began.
 using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
 // Selects the kernels to verify. With `known` (stored choices by device_key), uses the kernels that a measurement would
