@@ -1,4 +1,4 @@
-// runs_of_records: the times and peaks of stored records as figures to predict, like those that others published.
+// runs_of_records: the times and peaks of stored records as figures to predict, like published figures.
 #pragma once
 
 #include <vector>

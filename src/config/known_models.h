@@ -23,7 +23,7 @@ struct KnownModel {
   int64_t window = 0;  // sliding window of attention; 0: none
   bool is_tied = false;
   double norm_eps = 0;
-  double rope_theta = 0;  // 0: positions are learned
+  double rope_theta = 0;  // 0: no RoPE; positions are learned
   double rotary_share = 1;
   double llama3_factor = 1;  // factor of Llama 3's scaling of RoPE frequencies; 1: no scaling
 };

@@ -49,7 +49,7 @@ struct DataSheet {
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
-  // The fields up to reached_source describe which share of the peak rates programs reach; all are set or none.
+  // The fields up to reached_source describe how close programs come to the peak rates; all are set or none.
   // tools/fit_machines fits them to published times.
   int64_t processors = 0;  // SMs, which compute tiles of a product in parallel
   int64_t cache = 0;       // bytes of the last-level cache, shared by all processors

@@ -146,7 +146,7 @@ struct RunConfig {
   std::string bucket = "25MiB";        // minimum bytes of gradients per communication; see parse_bytes
   bool oversubscribe = false;          // allow more threads, over all ranks, than cores
   std::optional<std::string> keep;     // composites to keep whole, "a+b"; none: compile mode keeps all
-  std::optional<std::string> lower;    // composites that compile mode lowers
+  std::optional<std::string> lower;    // composites that compile mode lowers, "a+b"; none: no composite
   std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
   std::string recompute = "none";
   std::optional<std::string> memory_limit;  // size as the user wrote it; see parse_bytes

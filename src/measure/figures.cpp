@@ -91,7 +91,7 @@ void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& reco
   for (const Phase phase : work.phases) add(time_key(phase, work.pass), static_cast<int>(phase));
   for (size_t i = 0; i < work.own_phases.size(); ++i) add(work.own_phases[i], own_phase_number(i));
   if (!record.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
-  // A pass of several phases needs its own time. A pass of one phase, and `backward`, already have one.
+  // A pass of several phases needs its own time. A pass of one phase, and `backward`, already have a time.
   if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
 }
 

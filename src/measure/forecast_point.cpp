@@ -75,8 +75,8 @@ Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known) {
 
 namespace {
 
-// Number of micro-batches of all ranks, all of which the search for the batch enlarges by the same number of sequences.
-// 1 for a single rank, and in the search for the context.
+// Number of micro-batches over all ranks. The search for the batch enlarges all of them by the same number of
+// sequences. 1 for a single rank, and in the search for the context.
 int64_t parts_of_batch(const RunConfig& config, Enlarged what) {
   return what == Enlarged::kBatch && config.ranks > 1 ? config.ranks * config.micro_batches : 1;
 }

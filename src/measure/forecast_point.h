@@ -37,7 +37,7 @@ struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
   bool holds = false;  // true if launching the kernels takes longer than running them
-  // The smallest context at which the kernels take longer than their launches; none up to kLargestContext.
+  // The smallest context at which the kernels take longer than their launches; none if it is above kLargestContext.
   std::optional<int64_t> least_context{};
 };
 
@@ -56,8 +56,8 @@ inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a searc
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
-// "it fits with --batch 2 or with --context 128" for a point that does not fit, with each size verified by a plan, or
-// that no smaller size fits; empty if the point's plan fits or cannot be made.
+// Advice for a point that does not fit: "it fits with --batch 2 or with --context 128", where a plan has verified each
+// size, or that no smaller size fits. Empty if the point's plan fits or cannot be made.
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

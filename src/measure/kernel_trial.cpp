@@ -17,7 +17,7 @@ namespace laptime {
 namespace {
 
 // Budgets for first races. On a device with its own clock, races are short, but libraries load code for each kernel,
-// and the winner for one shape says nothing about another.
+// and the winner for one shape says nothing about another, so the budget is larger.
 constexpr Seconds kTrialBudget{0.2}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
 constexpr double kBeyondNoise = 1.5;  // a lead that noise cannot reverse
@@ -169,8 +169,8 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
     standings.add(contest.kernels, first.result);
     raced.push_back({&contest, std::move(first)});
   }
-  // A second race, after all first races, between kernels whose results differ in bits. Long runs need none, because
-  // noise is a small part of them.
+  // A second race, after all first races, between kernels whose results differ in bits. Long runs need no second race,
+  // because noise is a small part of them.
   for (const auto& [contest, first] : raced) {
     const std::vector<const Kernel*> finalists = first.finalists(standings);
     const Kernel* taken = finalists.front();

@@ -51,7 +51,7 @@ class RecordedSteps {
 
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
   bool is_done() const;          // true if no further step is needed
-  std::string progress() const;  // the last step, "sample 3, step 8", or why no further step is needed
+  std::string progress() const;  // "sample 3, step 8" for the last step, or why no further step is needed
 
   // The results of the steps. `interrupted_by` names what ended the steps early, or is empty. Requires at least one
   // step.

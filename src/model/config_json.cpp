@@ -287,7 +287,7 @@ class Reader {
     constexpr double kUsualNeoxShare = 0.25;
     model.rope_theta = number_or(is_neox ? "rotary_emb_base" : "rope_theta", kUsualTheta);
     double share = number_or(is_neox ? "rotary_pct" : "partial_rotary_factor", is_neox ? kUsualNeoxShare : 1);
-    // Some version 4 files repeat gpt_neox's values under the keys of other families.
+    // Some version 4 files repeat gpt_neox's values under the keys of other families; the values must be equal.
     if (is_neox) {
       refuse_unless("rope_theta", *model.rope_theta);
       refuse_unless("partial_rotary_factor", share);

@@ -15,7 +15,7 @@ namespace laptime {
 // an allocation failed.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
-// Limits after which the child is killed. Time during which this process is suspended counts towards neither.
+// Limits after which the child is killed. Time during which this process is suspended counts towards neither limit.
 struct ChildLimits {
   Seconds timeout;      // for the whole point
   Seconds silence{30};  // without a sign of life, which is CPU time of the child or a message

@@ -1,4 +1,4 @@
-// LineInput: reads a descriptor line by line until it ends or a signal asks to stop.
+// LineInput: reads a descriptor line by line until the input ends or a signal asks to stop.
 #pragma once
 
 #include <cstddef>

@@ -241,7 +241,7 @@ ExitCode run_files(const CompareCommand& command) {
   return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
-// Rejects options that describe points to run if two files are compared.
+// Rejects options that describe points to run, because comparing two files runs nothing.
 void reject_options_of_rounds(const CommandWords& words) {
   constexpr std::array<std::string_view, 2> kOfOutput{"output", "output-file"};
   for (const GivenFlag& given : words.flags) {
