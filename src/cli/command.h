@@ -20,7 +20,7 @@ namespace laptime {
 
 enum class ExitCode : uint8_t {
   kOk = 0,         // every point is ok, out of memory or unsupported, but not all are unsupported
-  kFailed = 1,     // a point failed or timed out, every point is unsupported, values mismatch, or a store or output was
+  kFailed = 1,     // a point failed or timed out, every point is unsupported, a check failed, or a store or output was
                    // lost midway
   kBadInput = 2,   // nothing ran, or `record` kept the steps before a wrong line
   kUndecided = 3,  // a comparison cannot be judged: a point is missing, failed or undecided

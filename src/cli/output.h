@@ -34,7 +34,7 @@ bool shows_table(const OutputConfig& config);  // whether standard output shows 
 class RecordOutput {
  public:
   // Throws Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the
-  // expected records, as far as they are known. `stored_runs` are those of TableStyle and must outlive this object.
+  // expected records, as far as they are known. `stored_runs` is passed to TableStyle and must outlive this object.
   RecordOutput(const OutputConfig& config, std::span<const Record> planned,
                const std::set<std::string>* stored_runs = nullptr);
 

@@ -17,7 +17,7 @@ struct ParallelPlan {
   int64_t batch = 0;      // sequences of all ranks in a step
   std::string refusal{};  // why the plan cannot be predicted; empty if it can
   ParallelTime time{};
-  std::optional<double> low{}, high{};  // seconds of a step; none if no comparable runs are published
+  std::optional<double> low{}, high{};  // range of 90 % of published step times; none without comparable runs
   RankBytes bytes{};
   double available = 0;  // bytes of a device that a program may use
   std::string remedy{};  // options that make the plan fit; empty if it fits, or if no options help

@@ -98,8 +98,7 @@ double PredictedRun::value() const { return *number_in(run.value); }
 
 namespace {
 
-// The predicted peak of memory: of reserved bytes if the source says that its figure is of those, otherwise of
-// allocated bytes.
+// The predicted peak of reserved memory if the source states reserved memory, otherwise of allocated memory.
 double predicted_gibibytes(const PredictedRun& run) {
   constexpr double kGibibyte = 1 << 30;
   const RankBytes bytes = bytes_of(run.described);

@@ -74,7 +74,7 @@ struct ModelConfig {
     constexpr std::string_view kGroup = "Model";
     constexpr InName kGiven = InName::kWhereGiven;
     constexpr double kMaxWidth = 1 << 24;
-    constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
+    constexpr double kMaxId = 2'147'483'647;  // 2^31 - 1, the limit for token ids, positions and batches
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
                  .help = "named model (laptime list models), Hugging Face config.json or model folder, custom, or attention for "

@@ -304,7 +304,7 @@ class Listener {
   const ChildCallbacks& callbacks_;
   Observed& observed_;
   Seconds elapsed_{};        // time since the child started
-  Seconds since_message_{};  // time since the child last sent something
+  Seconds since_message_{};  // time since the child last wrote to the message pipe
   Seconds slowest_step_{};
   std::string unread_;
   bool killed_ = false;

@@ -19,7 +19,8 @@ using PointBody = std::function<PointResult(const PointHooks&)>;
 struct ChildLimits {
   Seconds timeout;      // for the whole point
   Seconds silence{30};  // without a sign of life, which is CPU time of the child or a message
-  // Descriptor of the process that wants the result: input counts as a stop signal, and end of file kills the child.
+  // Descriptor from the process that wants the result: input counts as a stop signal, and end of file kills the child.
+  // -1: none.
   int asker = -1;
 };
 
@@ -31,10 +32,11 @@ struct ChildCallbacks {
 
 // Forks, so the caller must have a single thread and no open store. Returns after the child has exited.
 //
-// The result comes from the child. If it sent none, the result is `described` (describe_point) with the status
-// out_of_memory if the kernel killed the child, timeout (also for a child that hangs), interrupted, or failed with its
-// signal, exit code or first line of output. The first stop signal lets the child finish its current step, or kills it
-// if it has not finished any; the second kills it. The child dies with this process.
+// The result comes from the child. If it sent none, the result is the latest planned record, or `described`
+// (describe_point), with a status and a reason: out_of_memory (an allocation failed, or the kernel killed the child),
+// timeout (also for a child that hangs), interrupted, or failed with the child's signal, exit code or first line of
+// output. The first stop signal lets the child finish its current step, or kills it if it has not finished any; the
+// second kills it. The child dies with this process.
 PointResult run_in_child(const Record& described, const PointBody& body, const ChildLimits& limits,
                          StopSignals& signals, const ChildCallbacks& callbacks = {});
 

@@ -79,7 +79,7 @@ std::string given_options(const RunConfig& config) {
 
 using ReportStage = std::function<void(const std::string& stage)>;
 
-// Runs a golden case in one precision.
+// Runs a golden case in one precision and compares the results.
 class PrecisionRun {
  public:
   PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const FindDevice& find,

@@ -17,8 +17,8 @@ namespace laptime {
 using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
 // Selects the kernels to verify. With `known` (stored choices by device_key), uses the kernels that a measurement would
-// use: the stored choice for a signature, or else the winner of a trial. Without it, the first candidates run. With
-// `tf32`, only the float32 run in TF32 arithmetic is compared.
+// use: the stored choice for a signature, or else the winner of a trial. Without `known`, the first candidates run.
+// With `tf32`, only the float32 run in TF32 arithmetic is compared.
 struct VerifyKernels {
   KnowledgeOf known{};
   bool tf32 = false;
