@@ -20,7 +20,7 @@ namespace laptime {
 
 enum class ExitCode : uint8_t {
   kOk = 0,         // every point is ok, out of memory or unsupported, but not all are unsupported
-  kFailed = 1,     // a point failed or timed out, every point is unsupported, values mismatch, or a store or output was
+  kFailed = 1,     // a point failed or timed out, every point is unsupported, a check failed, or a store or output was
                    // lost midway
   kBadInput = 2,   // nothing ran, or `record` kept the steps before a wrong line
   kUndecided = 3,  // a comparison cannot be judged: a point is missing, failed or undecided
@@ -63,7 +63,7 @@ std::vector<WordHelp> words_of(const Rows& rows, Name name = {}, Help help = no_
 }
 
 // Parses a command's words with `parse_words`, and returns an action that passes the result to `run_command`, together
-// with the ranks if `run_command` takes them.
+// with the pipes of the ranks if `run_command` takes them.
 template <auto parse_words, auto run_command>
 CommandAction action_of(const CommandWords& words) {
   return [command = parse_words(words)](const RankPipes& ranks) {
@@ -104,8 +104,8 @@ struct Request {
   std::string text{};  // help or version text, if that was requested instead of a command
 };
 
-// `words` are those after the program's name; their values are not checked yet. Throws Error for an unknown command or
-// option, and suggests the nearest known word.
+// `words` are the words after the program's name. Does not check the values of options. Throws Error for an unknown
+// command or option, and suggests the nearest known word.
 Request parse_request(const std::vector<std::string>& words);
 
 // Parses everything, including the file given by --config. Throws Error like `parse_request`, and for invalid values.
@@ -147,12 +147,12 @@ auto own_options(std::string_view group, Visit& visit) {
 const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag);
 
 std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
-// The rows without options that have no effect in a command.
+// The rows without the options that have these flags.
 std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_list<std::string_view> flags);
 // The OutputConfig options with these flags.
 std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
 
-// Throws if there are more than `taken` positional words.
+// Throws Error if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
 // The index of the choice named by the first word. Throws Error if the word is missing or unknown; the message calls it
@@ -175,8 +175,8 @@ Options given_options(const CommandWords& words) {
   return options;
 }
 
-// Parses "2%", "2 %" and "2" as 0.02. Throws Error for anything else and for values above 100 %. The second function
-// returns the text unchanged.
+// Parses "2%", "2 %" and "2" as 0.02. Throws Error for anything else and for values outside 0 to 100 %. The second
+// function makes the same checks and returns the text unchanged.
 double parse_percent(std::string_view where, std::string_view text);
 std::string canonical_percent(std::string_view where, std::string_view text);
 

@@ -28,7 +28,7 @@ class ReaderGone : public OutputLost {
 struct OutputStream {
   int descriptor = 0;
   bool is_terminal = false;  // a terminal that understands control codes
-  bool unicode = false;      // according to the locale of the environment
+  bool unicode = false;      // whether the locale of the environment is UTF-8
   size_t width = 0;          // terminal columns, or the value of COLUMNS; 0: no limit
 
   TextStyle style() const { return {.unicode = unicode, .width = width}; }

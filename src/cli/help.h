@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-std::string_view program_example();             // an example command line
+std::string_view program_example();             // the example in the program's help
 std::string explanation(const OptionRow& row);  // the option's help with its values and its default
 
 // Lines are at most `width` columns wide unless a single word is wider; long command lines are continued with a
@@ -40,7 +40,7 @@ struct Completions {
   bool files = false;           // file names complete the word too
 };
 
-// `words` are those after the program's name, up to the cursor; the last one is unfinished and may be empty.
+// `words` are the words after the program's name, up to the cursor; the last word is unfinished and may be empty.
 Completions completions_of(std::span<const std::string> words);
 
 // One line per word, "WORD<tab>MEANING", and ":files" at the end if file names complete it too.
@@ -49,8 +49,8 @@ std::string completion_lines(const Completions& completions);
 // The scripts for bash, zsh and fish (completion/), which call `laptime completion words` for each completion.
 std::span<const std::string_view> completion_scripts();
 
-// The words that a placeholder in help stands for: '|' separates alternatives, and words in capitals are placeholders
-// for something else. A word that expects more text ends before its placeholder: "every=" for "every=K".
+// The words that can replace a placeholder in help: '|' separates alternatives, and capitals stand for other text. A
+// word that expects more text ends before its capitals: "every=" for "every=K".
 Completions words_of_placeholder(std::string_view placeholder);
 
 }  // namespace laptime

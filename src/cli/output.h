@@ -22,7 +22,7 @@
 
 namespace laptime {
 
-// The style of record tables on this terminal. `stored_runs` must outlive the style.
+// The style of record tables on `stream`. `stored_runs` must outlive the style.
 TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
                        const std::set<std::string>* stored_runs = nullptr);
 
@@ -34,7 +34,7 @@ bool shows_table(const OutputConfig& config);  // whether standard output shows 
 class RecordOutput {
  public:
   // Throws Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the
-  // expected records, as far as they are known. `stored_runs` are those of TableStyle and must outlive this object.
+  // expected records, as far as they are known. `stored_runs` is passed to TableStyle and must outlive this object.
   RecordOutput(const OutputConfig& config, std::span<const Record> planned,
                const std::set<std::string>* stored_runs = nullptr);
 

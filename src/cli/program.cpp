@@ -22,6 +22,7 @@ namespace {
 constexpr std::string_view kHelp = "help";
 
 // The hint for an option of bench that `command` does not take: a filter if `command` selects records, otherwise bench.
+// Empty for any other flag.
 std::string hint_of_bench(const Command& command, std::string_view flag) {
   const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
   if (!option) return "";
@@ -53,8 +54,8 @@ bool takes_options_alone(const Command& command) {
   return command.arguments.empty() || command.arguments == "[OPTIONS]";
 }
 
-// Whether `word` is the value of the switch before it: any word except an option or, if the command takes files or a
-// filter, only true and false.
+// Whether `word` is the value of the switch before it. In a command that takes only options, any word except an option
+// is; in any other command, only an empty word and words that begin with true or false are.
 bool is_value_of_switch(const Command& command, std::string_view word) {
   if (takes_options_alone(command)) return word != "--" && !looks_like_option(word);
   return word.empty() || word.starts_with("true") || word.starts_with("false");

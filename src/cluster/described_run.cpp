@@ -30,7 +30,7 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
   return std::ranges::any_of(words, [&](std::string_view word) { return has(text, word); });
 }
 
-// Returns the number after `key=`: 4 for "tp" in "tp=4 pp=8".
+// Returns the number after `key=`: 4 for "tp" in "tp=4 pp=8"; none if there is none. Throws Error above 100000.
 std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
   const std::string word = fmt::format("{}=", key);
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -54,7 +54,7 @@ int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
 }
 
 // The parallel layout, as far as the description states it. Throws Error if the layout does not fit the number of
-// ranks.
+// ranks, or has expert parallelism.
 ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const std::string words = lower_case(run.parallelism);
   ParallelLayout layout;
@@ -182,7 +182,7 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
 
   const auto text = [](int64_t number) { return fmt::format("{}", number); };
   // Only gated editions have grouped queries. With 2/3 of d_ff, the three products of a gated layer cost as much as
-  // two.
+  // the two of an ungated layer.
   const bool is_llama = is_gated || kv_heads != heads;
   const int64_t feed_forward = is_gated || !is_llama ? d_ff : 2 * d_ff / 3;
   const std::string words[] = {text(d_model),  text(feed_forward), text(heads),
@@ -204,7 +204,7 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
 }
 
 // The micro-batch if none is stated: as many sequences as there are tensor-parallel ranks, but few enough to fill a
-// pipeline with micro-batches. If the global batch is not stated either, a few thousand tokens.
+// pipeline with micro-batches. If the global batch is not stated either, as many sequences as fit in 8192 tokens.
 int64_t unstated_micro_batch(const std::optional<double>& global, int64_t sequence, const ParallelLayout& layout) {
   constexpr int64_t kTokens = 8192;
   constexpr int64_t kForPipeline = 4;  // micro-batches per pipeline rank
@@ -245,7 +245,7 @@ double network_of(std::string_view words) {
 }
 
 // For a run whose layout is not stated, chooses the smallest division of the model that fits in memory, within nodes
-// first.
+// first. If none fits, also recomputes all activations; throws Error if that does not help.
 void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedRun& described) {
   constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
   const ParallelLayout stated = described.step.layout;
@@ -298,7 +298,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.framework = framework_of(mode);
   described.fuses_loss = has_any(mode, {"liger", "unsloth"});
   described.compiles_loss = !has(mode, "loss not compiled");
-  // PyTorch's attention needed a key for each query before 2.5 added enable_gqa; other kernels do not.
+  // PyTorch's attention needed as many heads of keys as of queries before 2.5 added enable_gqa; other kernels do not.
   described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
   if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
   described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});

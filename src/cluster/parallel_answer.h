@@ -1,4 +1,4 @@
-// parallel_answer: plans for several ranks as lines and tables, for `laptime plan --ranks`.
+// parallel_answer: plans for several ranks as lines and tables, for `laptime plan --ranks`; and the prices of devices.
 #pragma once
 
 #include <map>
@@ -31,10 +31,12 @@ struct ParallelQuery {
   bool verbose = false;
 };
 
-// One row per plan: time, exposed communication, bytes by category, and options that make it fit.
+// A line for the first plan by `sort`, preferring plans that fit, and one row per plan: time, exposed communication,
+// bytes by category, and options that make the plan fit.
 PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query);
 
-// Shows the result of best_plans: the fastest plan that fits, and why the next three are worse.
+// Shows the result of best_plans: the fastest plan that fits, or the smallest if none fits, and why the next three are
+// worse.
 PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQuery& query);
 
 }  // namespace laptime

@@ -17,7 +17,7 @@ struct ParallelPlan {
   int64_t batch = 0;      // sequences of all ranks in a step
   std::string refusal{};  // why the plan cannot be predicted; empty if it can
   ParallelTime time{};
-  std::optional<double> low{}, high{};  // seconds of a step; none if no comparable runs are published
+  std::optional<double> low{}, high{};  // range of 90 % of published step times; none without comparable runs
   RankBytes bytes{};
   double available = 0;  // bytes of a device that a program may use
   std::string remedy{};  // options that make the plan fit; empty if it fits, or if no options help
@@ -39,8 +39,8 @@ struct ParallelChoice {
 // `config` is the step of all ranks, including their whole batch, on one described machine.
 ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// The smallest change of options that makes the step fit, trying recomputation, sharding, micro-batches of one sequence
-// and tensor parallel ranks, in this order; empty if none does.
+// Options with which the step fits: the first combination that fits of recomputation, sharded parameters, micro-batches
+// of one sequence and up to 8 tensor parallel ranks, tried in this order; empty if none fits.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // The ways to divide the step among `ranks` ranks by powers of two: first those that fit, from fastest to slowest, then

@@ -1,4 +1,4 @@
-// Predicts published figures from the predicted time of a step.
+// Predicts published figures from the predicted time and memory of a step.
 #include "cluster/predicted_run.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::optional<Quantity> quantity_of(std::string_view word) {
   return found == kQuantities.end() ? std::nullopt : std::optional(found->second);
 }
 
-// FLOPs per token as the source counts them; `executes` also counts recomputed ones.
+// FLOPs per token as the source counts them; with recomputed FLOPs if `executes`.
 double flops_of_token(const DescribedRun& run, bool executes) {
   const double parameters = 6 * run.counted_parameters;
   double attention = 12 * static_cast<double>(run.step.layers) * run.step.d_model *
@@ -98,7 +98,7 @@ double PredictedRun::value() const { return *number_in(run.value); }
 
 namespace {
 
-// The predicted peak of allocated bytes or, if the source states these, of the bytes that the allocator reserved.
+// The predicted peak of reserved memory if the source states reserved memory, otherwise of allocated memory.
 double predicted_gibibytes(const PredictedRun& run) {
   constexpr double kGibibyte = 1 << 30;
   const RankBytes bytes = bytes_of(run.described);

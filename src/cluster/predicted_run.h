@@ -17,7 +17,7 @@ struct PredictedRun {
   std::optional<double> predicted;   // in the unit of the quantity
   std::optional<double> low, high;   // range of 90 % of the figures of comparable runs; none if too few are known
   std::optional<ParallelTime> time;  // none if the quantity is not a time
-  double published_seconds = 0, predicted_seconds = 0;  // seconds of a step, by the figure and as predicted
+  double published_seconds = 0, predicted_seconds = 0;  // seconds of the step or phase; 0 for memory
   size_t share = 0;                                     // index in PredictedRuns::shares
 
   double value() const;

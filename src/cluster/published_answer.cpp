@@ -18,7 +18,7 @@ namespace {
 
 using Figures = std::vector<const PredictedRun*>;
 
-// Absolute errors, ascending.
+// The absolute values of the relative errors, ascending.
 std::vector<double> sizes_of(const Figures& figures) {
   std::vector<double> sizes;
   sizes.reserve(figures.size());

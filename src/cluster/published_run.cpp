@@ -1,4 +1,4 @@
-// Reads the table of published training runs.
+// Reads published figures from tables, and the figures of stored records.
 #include "cluster/published_run.h"
 
 #include <algorithm>

@@ -37,13 +37,13 @@ std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string
 // parse_published_runs and read_records, and if the file cannot be read.
 std::vector<PublishedRun> read_published_runs(const std::string& path);
 
-// Prefix of the family of a model that is a size of an edition: "edition 2025".
+// Prefix of PublishedRun::model_family if the model is a named size of one of laptime's editions: "edition 2025".
 inline constexpr std::string_view kEditionFamily = "edition ";
 
 // A note that names an optimizer of laptime: "optimizer: torch".
 inline constexpr const char* kOptimizerNote = "optimizer: ";
 
-// The first number in a text, such as 80 in "80 GB"; none if there is none.
+// The first number in a text, such as 80 in "80 GB"; none if the text has no number.
 std::optional<double> number_in(std::string_view text);
 
 }  // namespace laptime

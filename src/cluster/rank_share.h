@@ -28,7 +28,7 @@ RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);
 
-// Launches of one micro-batch, and launches of the optimizer for all parameters of the share.
+// Launches of one micro-batch and of the optimizer: those of the second layer, and those outside the layers.
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share);
 
 // Sums the launches by phase. If the step is recorded, only the optimizer takes host time.

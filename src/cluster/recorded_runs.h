@@ -1,4 +1,4 @@
-// runs_of_records: the times and peaks of stored records as figures to predict, like those that others published.
+// runs_of_records: the times and peaks of stored records as figures to predict, like published figures.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace laptime {
 
-// For each measured record of a whole model, a figure for the time and, if another program ran it, one for the peak.
-// laptime's own peak is left out, because it is known exactly before a run.
+// For each measured record of a whole model, a figure for the time and, if another program ran the steps, a figure for
+// peak memory. laptime's own peak is left out, because it is known exactly before a run.
 std::vector<PublishedRun> runs_of_records(const std::vector<Record>& records);
 
 }  // namespace laptime

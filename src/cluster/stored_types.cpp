@@ -30,7 +30,8 @@ double logit_bytes(const DescribedRun& run) {
   // the other. If the vocabulary is divided, the backward of torch's loss_parallel also holds the exponentials.
   const double written_out = kShort + (run.step.layout.tensor > 1 ? 4 : 3) * stored;
   switch (run.program) {
-    case Program::kMegatron: return kShort + kLong;  // in float32, in place (vocab_parallel_cross_entropy)
+    case Program::kMegatron:
+      return kShort + kLong;  // logits, and a float32 copy of them (vocab_parallel_cross_entropy)
     case Program::kPyTorchCompile:
       // nvFuser does not fuse the loss (lightning-thunder #1654).
       if (run.framework == Framework::kNvFuser) return kShort + 3 * kLong;

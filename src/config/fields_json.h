@@ -30,7 +30,7 @@ namespace laptime {
 //   enumeration with `choices_of`   the word for its value
 //   std::optional                   null, or its value
 //   std::vector                     an array
-//   std::map by string, structs     an object
+//   struct, std::map by string      an object
 //   JsonObject                      unchanged
 template <class T>
 concept StatesFields = requires(T& value) {
@@ -208,8 +208,8 @@ Json to_json(const T& value) {
   return fields_json::value_of(value);
 }
 
-// Ignores unknown keys. Throws Error, naming the key, if a value has the wrong type or a required key is missing (see
-// Reader::read); the message starts with `document` and ends with `advice`.
+// Ignores unknown keys. Throws Error if `json` is not an object, if a value has the wrong type or if a required key is
+// missing (see Reader::read). The message starts with `document`; if it is about a key, it ends with `advice`.
 template <StatesFields T>
 T from_json(const Json& json, std::string_view document, std::string_view advice = {}) {
   if (!json.is_object()) throw Error::format("{}: expected a JSON object, found {}", document, json.type_name());

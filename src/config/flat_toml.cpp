@@ -22,7 +22,7 @@ bool starts_with_key(std::string_view line) {
   return key_end > 0 && sign != std::string_view::npos && rest[sign] == '=';
 }
 
-// Rejects everything outside the subset, so that it never reaches the parser.
+// Rejects syntax outside the subset before the text reaches the parser.
 class SyntaxCheck {
  public:
   explicit SyntaxCheck(std::string_view name) : name_(name) {}
@@ -70,7 +70,7 @@ class SyntaxCheck {
                                      Lookalike{"\xE2\x88\x92", "a minus sign (U+2212)", "-"},
                                      Lookalike{"\xE2\x80\x93", "a dash (U+2013)", "-"}};
     char quote = 0;
-    size_t column = 0;  // counted in characters from 1
+    size_t column = 0;  // of the current character, from 1; counts characters, not bytes
     for (size_t i = 0; i < text.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text[i]);
       column += (byte & 0xC0U) != 0x80U ? 1 : 0;
@@ -133,7 +133,7 @@ void check_syntax(std::string_view text, std::string_view name) {
   }
 }
 
-// True if line `line` of the text has a comma between two digits, outside an array.
+// True if line `line` of the text, counted from 1, has a comma between two digits and no '['.
 bool is_decimal_comma(std::string_view text, size_t line) {
   for (size_t number = 1; number < line; ++number) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
   text = text.substr(0, text.find('\n'));

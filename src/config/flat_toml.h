@@ -14,11 +14,12 @@ struct TomlEntry {
   toml::source_position position;
 };
 
-// Throws Error with `name` and the line for malformed TOML, a section, a brace or a multi-line string: toml++ 3.3 has
-// undefined behaviour for some malformed input, such as "[$]" and "a = [}".
+// Throws Error with `name` and the line for malformed TOML, and for a section, a brace, a multi-line string, or a
+// non-ASCII character outside strings and comments. Sections and braces are rejected before toml++ 3.3 parses the text,
+// because its behaviour is undefined for some malformed input, such as "[$]" and "a = [}".
 toml::table parse_flat_toml(std::string_view text, std::string_view name);
 
-// The entries of the table, sorted by their position in the file. The table must outlive them.
+// The entries of the table, sorted by their position in the file. The table must outlive the entries.
 std::vector<TomlEntry> in_file_order(const toml::table& table);
 
 }  // namespace laptime

@@ -23,19 +23,19 @@ struct KnownModel {
   int64_t window = 0;  // sliding window of attention; 0: none
   bool is_tied = false;
   double norm_eps = 0;
-  double rope_theta = 0;  // 0: positions are learned
+  double rope_theta = 0;  // 0: no RoPE; positions are learned
   double rotary_share = 1;
-  double llama3_factor = 1;  // scales RoPE's frequencies, with Llama 3's other parameters; 1: no scaling
+  double llama3_factor = 1;  // factor of Llama 3's scaling of RoPE frequencies; 1: no scaling
 };
 
 std::span<const KnownModel> known_models();
 
-// Looks up a name, ignoring case; nullptr for any other word.
+// Looks up a name, ignoring case; nullptr if there is no such model.
 const KnownModel* find_known_model(std::string_view name);
 
 ModelConfig config_of(const KnownModel& known);
 
-// The default context of a model with at most `max_positions` positions.
+// The default context length of a model: 2048, or `max_positions` if that is smaller.
 int64_t default_context(int64_t max_positions);
 
 }  // namespace laptime

@@ -12,8 +12,8 @@ struct RunConfig;
 
 // Splits a point's name, such as "step/model:small/mode:eager", at its slashes.
 std::vector<std::string_view> words_in(std::string_view name);
-// The words of the first name that all others share, joined by slashes: "model:small/mode:eager"; empty for a single
-// name.
+// The words of the first name that all other names contain, joined by slashes: "model:small/mode:eager"; empty for a
+// single name.
 std::string common_words(const std::vector<std::string>& names);
 template <class Points, class Name>
 std::string common_words(const Points& points, const Name& name_of) {
@@ -30,7 +30,7 @@ std::string spoken_name(const std::string& name,
                         const std::string& left_out);  // omits the words of `left_out`, as without_words() does
 // "float32" for the word "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
 std::string spoken_word(std::string_view word);
-// The value of a tag, "small" for "model"; empty if the name lacks the tag.
+// The value of a tag in a point's name: "small" for the tag "model"; empty if the name lacks the tag.
 std::string_view tagged(std::string_view name, std::string_view tag);
 
 // Replaces each {word} by the value of the option with that flag or key; {mixed} is true unless the arithmetic is

@@ -27,8 +27,8 @@ SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
     throw Error::format(
         "{} slurm: this is not a task of a job array; submit one with sbatch --array=1-8, or give {} 1/8", where,
         where);
-  // A task can detect only the gaps before it. An array that starts above 1 is rejected, because it may be a rerun of
-  // one part.
+  // A task can detect only gaps in the numbers below its own. An array that starts above 1 is rejected, because it may
+  // be a rerun of one part.
   if (*first > 1 || *task - *first >= *count)
     throw Error::format(
         "{} slurm: the tasks of the job array must be numbered from 0 or 1 without gaps; this is task {} of {} from "
@@ -64,7 +64,7 @@ std::vector<std::string> parse_launcher(std::string_view where, std::string_view
   if (text == kSlurm) return srun_words(job);
   std::vector<std::string> words;
   std::string word;
-  bool is_word = false;  // an empty word in quotes is a word, too
+  bool is_word = false;  // a word has begun; an empty word in quotes counts
   char quoted_by = '\0';
   for (const char c : text) {
     if (quoted_by != '\0') {

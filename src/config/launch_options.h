@@ -1,4 +1,4 @@
-// LaunchOptions: which part of a sweep a command runs, and how its points are placed on other machines.
+// LaunchOptions: which part of a sweep a command runs, and how points are placed on other machines.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SweepPart {
   bool operator==(const SweepPart&) const = default;
 };
 
-// The variables of a Slurm job that laptime reads; empty outside of one.
+// The environment variables of a Slurm job that laptime reads; empty outside a job.
 struct SlurmJob {
   std::string job_id{};         // SLURM_JOB_ID
   std::string cpus_per_task{};  // SLURM_CPUS_PER_TASK
@@ -33,8 +33,8 @@ struct SlurmJob {
 
 inline constexpr std::string_view kSlurm = "slurm";
 
-// Parses "2/8"; throws Error unless the text is two numbers with 1 <= first <= second. "slurm" is the task of the job
-// array in `job`; throws Error unless the tasks of the array are numbered from 0 or 1 without gaps.
+// Parses "2/8"; throws Error unless the text is two whole numbers with 1 <= first <= second <= 1000000. For "slurm",
+// the part is the task of the job array in `job`; throws Error unless the tasks are numbered from 0 or 1 without gaps.
 SweepPart parse_part(std::string_view where, std::string_view text, const SlurmJob& job);
 
 // Splits a command into words like a shell: at spaces and tabs outside single and double quotes. "slurm" is srun with

@@ -30,7 +30,7 @@ struct PublishedRuns {
   double low = 0, high = 0;
 };
 
-// The figures of one machine. FLOP/s are for dense matrix products; bytes/s are for device memory.
+// The figures of one machine. FLOP/s are for dense matrix products; `bandwidth` is that of device memory, in bytes/s.
 struct DataSheet {
   std::string name{};  // name of its file: "h100"
   std::string title{};
@@ -49,15 +49,15 @@ struct DataSheet {
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
-  // Describe how much of the figures above programs reach; all set or none. tools/fit_machines fits them to published
-  // times.
+  // The fields up to reached_source describe how close programs come to the peak rates; all are set or none.
+  // tools/fit_machines fits them to published times.
   int64_t processors = 0;  // SMs, which compute tiles of a product in parallel
   int64_t cache = 0;       // bytes of the last-level cache, shared by all processors
   double reached_float32 = 0, reached_tf32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // fractions of the peaks
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // optional; on one device in each mode, and on several devices
+  PublishedRuns eager{}, compile{}, parallel{};  // optional; `parallel`: on several devices, the others: on one
 
   // Links between devices; all fields set or none.
   double link_bandwidth = 0;     // bytes/s per device and direction, within a node
@@ -87,8 +87,8 @@ const DataSheet* machine_of_driver(std::string_view driver_name);
 // share the longest prefix (at least 3 letters) with the word, and the nearest name; empty if there is none.
 std::string did_you_mean_machine(std::string_view word);
 
-// A known machine, or the machine described in a file if `name` ends in ".toml". Throws Error suggesting the nearest
-// name if there is none, and the errors of parse_machine.
+// A known machine, or the machine described in a file if `name` ends in ".toml". Throws Error if there is no such
+// machine, suggesting similar names, or if the file cannot be read or parsed (see parse_machine).
 DataSheet find_machine(std::string_view name);
 
 }  // namespace laptime

@@ -24,7 +24,7 @@ constexpr auto choices_of(Edition) {
 // is_model_path recognises. Throws Error for any other word, suggesting the nearest name.
 std::string canonical_model_name(std::string_view where, std::string_view word);
 
-// RoPE frequency scaling: "none", or llama3:FACTOR:LOW:HIGH:CONTEXT as in a config.json.
+// RoPE frequency scaling, written as "none" or llama3:FACTOR:LOW:HIGH:CONTEXT with the four numbers of a config.json.
 struct RopeScalingWord {
   double factor = 1;  // 1: no scaling
   double low_factor = 1;
@@ -55,14 +55,14 @@ struct ModelConfig {
   std::optional<int64_t> num_kv_heads = {};  // none: num_heads
   std::optional<int64_t> head_dim = {};      // none: d_model / num_heads
   std::optional<int64_t> max_context = {};   // position table rows, or size of a sliding window; none: context_length
-  std::optional<double> norm_eps = {};       // none: the edition's value, as for the next two
+  std::optional<double> norm_eps = {};       // none: the edition's default; likewise rope_theta, rotary_share
   std::optional<double> rope_theta = {};
   std::optional<double> rotary_share = {};  // share of head_dim that RoPE rotates
   std::string rope_scaling = "none";        // see parse_rope_scaling
   bool attention_bias = false;              // biases of q, k, v and the output projection
   bool mlp_bias = false;
   bool parallel_residual = false;         // x + attn(norm1 x) + mlp(norm2 x)
-  std::optional<int64_t> pad_token = {};  // its embedding row gets no gradient; none: every row gets one
+  std::optional<int64_t> pad_token = {};  // token whose embedding row gets no gradient; none: there is no such token
 
   int64_t d_head() const { return head_dim.value_or(d_model / num_heads); }
   int64_t kv_heads() const { return num_kv_heads.value_or(num_heads); }
@@ -74,7 +74,7 @@ struct ModelConfig {
     constexpr std::string_view kGroup = "Model";
     constexpr InName kGiven = InName::kWhereGiven;
     constexpr double kMaxWidth = 1 << 24;
-    constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
+    constexpr double kMaxId = 2'147'483'647;  // 2^31 - 1, the limit for token ids, positions and batches
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
                  .help = "named model (laptime list models), Hugging Face config.json or model folder, custom, or attention for "

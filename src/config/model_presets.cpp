@@ -112,7 +112,7 @@ RopeScalingWord parse_rope_scaling(std::string_view canonical_word) {
     rest.remove_prefix(colon + 1);
     const auto [stop, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), *number);
     const bool ends = stop == rest.data() + rest.size() || *stop == ':';
-    if (problem != std::errc() || !ends) *number = 0;  // canonical_rope_scaling rejects this
+    if (problem != std::errc() || !ends) *number = 0;  // canonical_rope_scaling rejects 0
   }
   return scaling;
 }

@@ -12,7 +12,7 @@
 namespace laptime {
 
 inline constexpr std::string_view kCustomModel = "custom";  // dimensions given by the user
-// True if a canonical model name is the path of a config.json or of a folder that contains one.
+// True if a canonical model name is the path of a config.json or model folder: it contains a slash or ends in ".json".
 bool is_model_path(std::string_view name);
 
 inline constexpr std::string_view kAttentionModel = "attention";  // only scaled dot-product attention

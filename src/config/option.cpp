@@ -28,7 +28,7 @@ bool is_in_range(const Option& option, double value) {
   return std::isfinite(value) && value >= option.min && value <= option.max;
 }
 
-// Converts a unit suffix to seconds; 0 for an unknown unit.
+// Seconds per unit of time; 1 if no unit is given, 0 for an unknown unit.
 double seconds_in(std::string_view unit) {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
@@ -37,7 +37,7 @@ double seconds_in(std::string_view unit) {
   return unit == "h" ? kHour : 0;
 }
 
-// "; write 12000 or 12288" for "12k"; empty for any other text.
+// "; write 12000 or 12288" for "12k"; empty unless `number` is 1 to 10^9 and `rest` is k or K.
 std::string without_kilo(int64_t number, std::string_view rest) {
   constexpr int64_t kMost = 1'000'000'000;
   if ((rest != "k" && rest != "K") || number < 1 || number > kMost) return "";

@@ -58,7 +58,7 @@ constexpr auto choices(Names... names) {
   return all;
 }
 
-// The word for an enum value, from the `choices_of` declared next to the enum.
+// The word for an enum value, from the `choices_of` declared next to the enum; "?" if the value has no word.
 template <class E>
 requires std::is_enum_v<E>
 constexpr std::string_view name_of(E value) {

@@ -1,4 +1,5 @@
-// OutputConfig: where the records of a sweep are stored, and how they are shown.
+// OutputConfig: where the records of a sweep are stored and how they are shown, and options (--resume, --ablate) that
+// change which points run.
 #pragma once
 
 #include <array>
@@ -40,7 +41,7 @@ struct OutputConfig {
   bool quiet = false;    // print only rows
   std::string store;     // path, "none", or empty: the user's data directory
   bool resume = false;   // skip points that are already in the store
-  bool ablate = false;   // also run compile mode with each composite lowered in turn, and with all of them lowered
+  bool ablate = false;   // run compile mode without lowering, with each composite lowered in turn, and with all lowered
   bool explain = false;  // compare times and bytes with their predictions
   std::string label;     // pattern of the rows' labels; empty: no labels
   bool operator==(const OutputConfig&) const = default;

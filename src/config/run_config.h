@@ -38,8 +38,8 @@ enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };
 
 constexpr auto choices_of(Float32Precision) { return choices<Float32Precision>("auto", "ieee", "split"); }
 
-// How a framework would run the step, which laptime imitates. Eager mode lowers composites to primitives and runs them
-// one by one; compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
+// The way of running a step that laptime imitates. Eager mode lowers composites to primitives and runs them one by one;
+// compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
 constexpr auto choices_of(Mode) { return choices<Mode>("eager", "compile"); }
 
@@ -78,8 +78,8 @@ enum class Batches : uint8_t { kFixed, kFresh };
 
 constexpr auto choices_of(Batches) { return choices<Batches>("fixed", "fresh"); }
 
-// Accepts auto, cpu, cuda, roofline:NAME and roofline:FILE.toml. This machine need not have the device, and NAME need
-// not be a known machine. Throws Error for any other word and for an invalid file.
+// Accepts auto, cpu, cuda, roofline:NAME and roofline:FILE.toml. This machine need not have the device. Throws Error
+// for any other word, a NAME that is not a known machine, and an invalid file.
 std::string canonical_device_name(std::string_view where, std::string_view word);
 
 // The canonical word for --recompute: none, block, every=K or auto; throws Error for any other word.
@@ -95,7 +95,7 @@ struct LossScaling {
   double initial = 1;  // scale of the first step
 };
 inline constexpr double kInitialLossScale = 65536;  // initial scale of torch.amp.GradScaler
-// The canonical word for --loss-scale: none, dynamic or a number; throws Error for any other word.
+// The canonical word for --loss-scale: none, dynamic or a number from 2^-127 to 2^127; throws Error for any other word.
 std::string canonical_loss_scale(std::string_view where, std::string_view word);
 LossScaling loss_scaling(std::string_view canonical_word);
 
@@ -104,7 +104,7 @@ struct OpDelay {
   std::string op;
   Seconds pause{};
 };
-// Parses "matmul=20us", an op and a time in ns, us, ms or s; throws Error for any other text.
+// Parses "matmul=20us", an op and a time of at most 10 s in ns, us, ms or s; throws Error for any other text.
 OpDelay parse_delay(std::string_view where, std::string_view text);
 // Returns the text unchanged; throws Error unless parse_delay accepts it.
 std::string canonical_delay(std::string_view where, std::string_view text);
@@ -124,7 +124,7 @@ struct RunConfig {
   Pass pass = Pass::kStep;
   std::string device = "auto";
   std::optional<int64_t> threads;  // per rank; none: default_threads() (base/cores.h), divided among the ranks
-  // Set both or neither. If neither is set, sampling continues until the median is known.
+  // Set both or neither. If neither is set, sampling continues until the median is known or `budget` is spent.
   std::optional<int64_t> warmup;
   std::optional<int64_t> steps;
   int64_t seed = 1;
@@ -146,7 +146,7 @@ struct RunConfig {
   std::string bucket = "25MiB";        // minimum bytes of gradients per communication; see parse_bytes
   bool oversubscribe = false;          // allow more threads, over all ranks, than cores
   std::optional<std::string> keep;     // composites to keep whole, "a+b"; none: compile mode keeps all
-  std::optional<std::string> lower;    // composites that compile mode lowers
+  std::optional<std::string> lower;    // composites that compile mode lowers, "a+b"; none: no composite
   std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
   std::string recompute = "none";
   std::optional<std::string> memory_limit;  // size as the user wrote it; see parse_bytes

@@ -1,4 +1,4 @@
-// Sweep: lists of option values, whose product is a set of points.
+// Sweep: lists of option values, whose Cartesian product is a set of points.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ struct Sweep {
 inline constexpr size_t kMaxPoints = 10'000;
 
 // Replaces the values of an option of the run or of the output; `name` may be any spelling that meant_flag() knows.
-// Throws Error with a message that starts with `where` for an unknown option, an invalid or repeated value, or a list
-// for an option that takes one value.
+// Throws Error with a message that starts with `where` for an unknown option, an invalid or repeated value, no value,
+// more than kMaxPoints values, or several values for an option that takes one.
 void set_option(Sweep& sweep, std::string_view name, std::string_view where, const std::vector<std::string>& values);
 
 // Flags of all options that a sweep may set: those of the run and of the output.

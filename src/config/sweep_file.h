@@ -14,7 +14,8 @@ inline constexpr size_t kMaxSweepFileBytes = 16'384;
 // unknown key, a wrong type, an invalid value or more than kMaxSweepFileBytes.
 Sweep parse_sweep(std::string_view text, std::string_view name);
 
-// Reads a sweep file like parse_sweep, and sets its name; also throws Error if it cannot be read.
+// Reads a sweep file like parse_sweep, and sets `name` and `file` of the sweep; also throws Error if the file cannot be
+// read.
 Sweep read_sweep_file(const std::filesystem::path& path);
 
 }  // namespace laptime

@@ -194,8 +194,8 @@ constexpr std::array kHints{
     Hint{"command", "version", "laptime --version"}};
 // clang-format on
 
-// Model families of other organisations. A word that contains one of them is taken as the name of a model:
-// "meta-llama/Llama-3.2-1B".
+// Published model families. An unknown model whose name contains one of these words, such as "google/gemma-2b", gets
+// the hint kFile.
 constexpr std::array<std::string_view, 20> kFamilies{
     "llama",   "mistral", "mixtral", "qwen", "gemma",  "phi-",  "falcon", "deepseek", "pythia", "gpt-j",
     "gpt-neo", "opt-",    "bloom",   "olmo", "smollm", "mamba", "bert",   "t5",       "yi-",    "granite"};

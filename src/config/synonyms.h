@@ -24,7 +24,7 @@ struct Hint {
 };
 std::span<const Hint> hints();
 
-// "; instead: --output json --output-file FILE", or empty.
+// "; instead: --output json --output-file FILE"; empty if there is no hint.
 std::string hint_for(std::string_view of, std::string_view word);
 
 // The flag of the option that a word refers to in any spelling: "context_length", "ctx" and "seq-len" mean "context".

@@ -10,7 +10,8 @@
 
 namespace laptime {
 
-// Returns the word unchanged; throws Error unless it can be part of a point's name.
+// Returns the word unchanged; throws Error unless it can be part of a point's name: up to 64 letters, digits and
+// . _ + -
 std::string canonical_name_part(std::string_view where, std::string_view word);
 // Like canonical_name_part; also throws Error for "laptime".
 std::string canonical_system(std::string_view where, std::string_view word);

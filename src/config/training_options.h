@@ -12,7 +12,7 @@ namespace laptime {
 // Parses "10B", "3.5T", "500M" or "1e9"; throws Error unless the text is a number of tokens from 1 to 1e18.
 double parse_token_count(std::string_view where, std::string_view text);
 std::string canonical_token_count(std::string_view where, std::string_view text);
-// Parses "2.5/h" or "2.5"; throws Error unless the text is a price per hour, in any currency.
+// Parses "2.5/h", "2.5/hour" or "2.5", without a currency; throws Error unless the number is from 0 to 1e9.
 double parse_hourly_price(std::string_view where, std::string_view text);
 std::string canonical_hourly_price(std::string_view where, std::string_view text);
 
@@ -30,7 +30,7 @@ struct TrainingOptions {
   std::optional<double> epochs;  // passes over --data
   std::string price;             // per hour; empty: not given
 
-  // Throws Error if tokens and epochs are both given, or a price without either.
+  // Throws Error if tokens and epochs are both given, if a price is given without either, or if a text is invalid.
   TrainingBudget budget() const;
 
   template <class Self, class Visit>

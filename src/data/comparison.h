@@ -7,7 +7,7 @@ namespace laptime {
 
 struct Comparison {
   std::string what;     // "loss of step 3", "grad/ln_final.weight"
-  double distance = 0;  // relative; NaN never passes
+  double distance = 0;  // usually relative; NaN never passes
   double allowed = 0;
   bool pass = false;
   bool skipped = false;  // the rule does not apply, for the reason in `note`

@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kBlock = 256;
 constexpr int64_t kGroup = 32;  // a block is scanned for tails in groups of this size
 
-// Coefficients are ordered from the highest power down.
+// The value of a polynomial at x. Coefficients are ordered from the highest power down.
 template <size_t N>
 inline float horner(const std::array<float, N>& coefficients, float x) {
   float sum = coefficients[0];
@@ -46,7 +46,7 @@ inline float log_of(float x) {
   return f + tail + 0.693359375F * e;
 }
 
-constexpr float kTail = 5;  // w = -log(1 - x^2) above which the first polynomial fails: 0.34 % of normal values
+constexpr float kTail = 5;  // w = -log(1 - x^2) from which erfinv_center is inaccurate: 0.34 % of values
 
 inline float erfinv_center(float x, float w) {
   constexpr std::array kPolynomial{2.81022636e-08F, 3.43273939e-07F, -3.5233877e-06F, -4.39150654e-06F, 0.00021858087F,
@@ -63,7 +63,7 @@ inline float erfinv_tail(float x, float w) {
 using Floats = std::array<float, kBlock>;
 using Words = std::array<uint32_t, kBlock>;
 
-// The top 32 bits of elements [index, index + kBlock).
+// The top 32 bits of elements [index, index + kBlock) of a stream.
 inline void top_words(uint64_t key, int64_t index, Words& words) {
   const uint64_t first = key + static_cast<uint64_t>(index);
 #pragma omp simd
@@ -72,7 +72,8 @@ inline void top_words(uint64_t key, int64_t index, Words& words) {
   }
 }
 
-// Recomputes y = erfinv(x) if w is in the tail. Compares as integers: non-negative floats sort like their bit patterns.
+// Recomputes y = erfinv(x) where w is in the tail. Compares floats as integers: if they are not negative, they sort
+// like their bit patterns.
 inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
   constexpr auto kTailBits = std::bit_cast<int32_t>(kTail);
   for (int64_t begin = 0; begin < kBlock; begin += kGroup) {

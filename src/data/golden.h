@@ -84,7 +84,8 @@ struct GoldenCase {
   std::map<std::string, double> largest_norm;   // by group: the largest truth_norm
   std::shared_ptr<const SafetensorsFile> file;  // kept open so that tensors can be read later
 
-  // Only for the folder of a transformers model, whose tensors have the library's names and layouts.
+  // The remaining fields are only for the folder of a transformers model, whose tensors have the library's names and
+  // layouts.
   std::string folder;  // folder with the model's weights; empty for a golden file
   // By tensor: ranges [from, to) of elements whose gradient consists of rounding errors, so that AdamW may move them
   // arbitrarily.

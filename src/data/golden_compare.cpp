@@ -112,8 +112,8 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
   return kFactor * std::max(torch_error, floors.tensors);
 }
 
-// For each element of `stored` (the stored values of `key`): true if it is one of moved_by_rounding(). All false if the
-// file stores the gradient at other positions.
+// For each element of `stored` (the stored values of `key`): true if moved_by_rounding() lists it. All false if the
+// key is not a weight after a step, or if the file stores the gradient at other positions.
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);

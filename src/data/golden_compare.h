@@ -33,12 +33,11 @@ struct MovedByRounding {
   int64_t position = 0;  // flat index in the whole tensor
   double truth = 0;
 };
-// Lists the elements moved by rounding among the stored ones of "after1/NAME" or "after<steps>/NAME"; empty for other
-// keys.
+// Lists the stored elements of "after1/NAME" or "after<steps>/NAME" that rounding has moved; empty for other keys.
 std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const std::string& key);
 
-// Global norm of the gradients before clipping; skipped if the file has none. Its tolerance is that of the worst
-// gradient.
+// Global norm of the gradients before clipping; skipped if the file has none. The tolerance is the largest tolerance of
+// a single gradient.
 Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, double norm);
 
 // dtype of an intermediate value under autocast, as PyTorch prints it. A name that is not in the file fails.

@@ -23,7 +23,7 @@ std::vector<double> numbers_of(const JsonField& field, int64_t count);
 TorchError torch_error_of(const JsonField& distances);
 std::map<std::string, std::string> dtypes_of(const JsonField& field);
 
-// Throws Error unless the run of the case is valid.
+// Throws Error unless validate() accepts the run of the case.
 void check_run(const GoldenCase& golden);
 
 // The stored tensor; throws Error unless it exists with this shape.

@@ -31,7 +31,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   int64_t size() const { return size_; }  // size in bytes when the file was opened
-  std::string text() const;               // its name in messages: "weights file 'a.safetensors'"
+  std::string text() const;               // the file's name in messages: "weights file 'a.safetensors'"
   FileStamp stamp() const;                // the current stamp; throws Error if the file system does not provide it
 
   // False shortly after the file was written, because another write might leave the stamp unchanged.

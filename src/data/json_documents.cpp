@@ -46,7 +46,7 @@ class Splitter {
  private:
   [[noreturn]] void reject(std::string_view what) const { throw Error::format("{}: {}; {}", place(), what, advice_); }
 
-  // Reads from the first character to the one that closes the document, or to the separator before the next.
+  // Reads a document up to the character that closes it, or up to the next separator, which is not consumed.
   std::string document(char first) {
     std::string text;
     size_t depth = 0;

@@ -31,8 +31,8 @@ class SafetensorsFile {
   const StoredTensor& tensor(std::string_view name) const;  // throws Error if there is none
 
   // Reads elements [begin, begin + out.size()) in row-major order, rounded to nearest if T is narrower. T is float,
-  // double or int64_t. Throws Error for a fraction read as int64_t, and if the file has become shorter. May be called
-  // from several threads at once.
+  // double or int64_t. Throws Error for a value that int64_t cannot represent, and if the file has become shorter. May
+  // be called from several threads at once.
   template <class T>
   void read(const StoredTensor& tensor, int64_t begin, std::span<T> out) const;
   template <class T>

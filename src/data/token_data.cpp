@@ -1,4 +1,4 @@
-// Finds shards and reads their tokens.
+// Finds shards, reads their tokens, and checks the tokens against a vocabulary.
 #include "data/token_data.h"
 
 #include <fmt/format.h>

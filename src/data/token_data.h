@@ -15,7 +15,7 @@ namespace laptime {
 
 // The files given by --data: the file with exactly this name or, if there is none, the files in a list (a.bin,b.bin),
 // each of which may be a pattern (train_*.bin); matches of a pattern are sorted. Throws Error for a pattern without a
-// match.
+// match, and for more than 100000 files.
 std::vector<std::string> data_files(const std::string& data);
 
 // Facts about all tokens, collected in one pass.
@@ -63,7 +63,8 @@ class TokenData {
   mutable std::optional<InputFile> file_;  // the most recently read shard
 };
 
-// Signs that the tokens are not the intended data for a model with this vocabulary; empty if there are none.
+// Signs that the tokens are not the intended data for a model with this vocabulary; empty if there are none, or if
+// there are fewer than 100 tokens.
 std::vector<std::string> remarks_on(const TokenFacts& facts, TokenType type, int64_t vocab_size);
 
 }  // namespace laptime

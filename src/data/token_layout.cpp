@@ -60,7 +60,7 @@ std::optional<TokenLayout> llmc_layout(const InputFile& file) {
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 // The text for `key` in the Python dictionary of a .npy header, up to the comma, brace or parenthesis that ends the
-// value.
+// value; empty if the key is missing.
 std::string_view npy_value(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) return {};
@@ -143,7 +143,7 @@ TokenLayout raw_layout(const InputFile& file, TokenType type, DataFormat format)
   return {format, type, 0, file.size() / size_of(type)};
 }
 
-// Bytes from the start, the middle and the end, each beginning at a multiple of 8.
+// The whole file if it is short; otherwise parts from its start, middle and end, each beginning at a multiple of 8.
 Bytes sample_of(const InputFile& file) {
   constexpr int64_t kPart = 1 << 16;
   if (file.size() <= 3 * kPart) return bytes_at(file, 0, 3 * kPart);

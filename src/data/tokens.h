@@ -37,8 +37,8 @@ class RandomTokens : public TokenSource {
   Batches batches_;
 };
 
-// Row b of batch s contains the first T tokens of window w, which has T + 1 tokens, and its targets the last T; w is
-// element s B + b of the stream `windows` modulo the number of windows. A fixed batch is batch 0.
+// Row b of batch s contains the first T tokens of window w, which has T + 1 tokens; the row's targets are the last T.
+// w is element s B + b of the stream `windows` modulo the number of windows. A fixed batch is batch 0.
 class FileTokens : public TokenSource {
  public:
   // Throws Error unless at least one file contains T + 1 tokens, and all tokens are below vocab_size.
@@ -52,7 +52,7 @@ class FileTokens : public TokenSource {
   Batches batches_;
 };
 
-// The source for config.data, after checking its files.
+// Random tokens if config.data is empty; otherwise tokens from its files, after checking them.
 std::unique_ptr<TokenSource> make_token_source(const RunConfig& config);
 
 }  // namespace laptime

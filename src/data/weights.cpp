@@ -51,7 +51,7 @@ StartingWeights::StartingWeights(const RunConfig& config) : init_(config.init), 
   refuse_others(model, parameters, prefix);
 }
 
-// Finds the tensor of a parameter under one of `names`.
+// Finds the tensor of a parameter, which may have any of `names`, and checks its shape and type.
 void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, const std::vector<std::string>& names) {
   const auto found = std::ranges::find_if(names, [&](const std::string& name) { return files_->has(name); });
   if (found == names.end()) {
@@ -76,7 +76,7 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
   places_.emplace(parameter.name, std::move(place));
 }
 
-// Throws Error for a tensor that the model does not use: it suggests that the options describe another model.
+// Throws Error for a tensor that the model does not use, because the options then probably describe another model.
 void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<ParameterSpec>& parameters,
                                     const std::string& prefix) const {
   std::set<std::string, std::less<>> known;

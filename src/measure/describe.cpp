@@ -31,8 +31,8 @@ std::string hash_of_file(const std::string& path, std::string_view purpose) {
   return fmt::format("{:016x}", scan_file(InputFile(path, purpose)).hash);
 }
 
-// Calls `replace`. If it throws Error, the configuration keeps the requested value: the point will then fail as well,
-// so that no run is compared with it.
+// Calls `replace` and ignores an Error, after which the requested value is kept. The point itself will fail for the
+// same reason, so no run is compared with it.
 template <class Replace>
 void try_to(const Replace& replace) {
   try {
@@ -73,8 +73,8 @@ std::string affinity() {
   return status ? line_value(*status, "Cpus_allowed_list").value_or("") : "";
 }
 
-// Describes everything about the device that the options do not state and that affects a point's speed or its last
-// bits.
+// Sets the options for the device and threads to the values in use. Returns whatever else about the device affects a
+// point's speed or its last bits.
 std::string resolve_device(RunConfig& config, const Device& device) {
   config.device = device.name;
   if (device.threads) config.threads = device.threads;

@@ -17,7 +17,8 @@ namespace laptime {
 // --kernels. For a file that cannot be read, and for the device if `device` is null, the option's value is used.
 std::string identity_text(const RunConfig& config, const Device* device);
 
-// A record of the point without measurements. Reads no files, so the record has no config_hash.
+// A record of the point without measurements. Does not read the files that the point names, so the record has no
+// config_hash.
 Record describe_planned(const SweepPoint& point);
 // Like describe_planned; adds the tokens of --data, and as config_hash the hash of identity_text() for this machine.
 Record describe_point(const ResolvedPoint& point);

@@ -91,7 +91,7 @@ void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& reco
   for (const Phase phase : work.phases) add(time_key(phase, work.pass), static_cast<int>(phase));
   for (size_t i = 0; i < work.own_phases.size(); ++i) add(work.own_phases[i], own_phase_number(i));
   if (!record.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
-  // A pass of several phases needs its own time. A pass of one phase, and `backward`, already have one.
+  // A pass of several phases needs its own time. A pass of one phase, and `backward`, already have a time.
   if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
 }
 
@@ -104,7 +104,8 @@ void fill_host_clock(const Sampling& sampling, Record& record) {
   if (device > 0) host.difference = *host.median / device - 1;
 }
 
-// "the host's clock shows 5.1 % more than the device's for a step: 12.30 ms against 11.70 ms"; empty if the two agree.
+// "the host's clock shows 5.1 % more than the device's for a step: 12.30 ms against 11.70 ms"; empty if the two differ
+// by at most kClocksAgree.
 std::string reason_of_clocks(const HostClock& host) {
   const double difference = host.difference.value_or(0);
   if (std::abs(difference) <= kClocksAgree) return "";
@@ -172,8 +173,8 @@ std::vector<size_t> median_steps(const Sampling& sampling) {
   return {steps.begin() + static_cast<std::ptrdiff_t>(middle), steps.end() - static_cast<std::ptrdiff_t>(middle)};
 }
 
-// How much longer the first `count` steps took than `count` steps of `usual` length. `time_of` returns the time of a
-// step.
+// How much longer the first `count` steps took than `count` steps with the mean time of the `usual` steps. `time_of`
+// returns the seconds of a step, or of a part of the step.
 template <class TimeOf>
 double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& time_of) {
   double usual_time = 0;
@@ -311,7 +312,8 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   }
 }
 
-// Fills in the machine counters during the samples. A page fault during a sample is a defect of the program.
+// Fills in the machine counters and sensor readings during the samples. A page fault during a sample is a defect of the
+// program.
 void fill_disturbance(const Measurement& run, const std::optional<DeviceSensors>& sensors, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;

@@ -1,4 +1,4 @@
-// Fills the sources of a plan.
+// Fills the sources of a plan: weights, and the inputs of each step.
 #include "measure/fill_sources.h"
 
 #include <algorithm>

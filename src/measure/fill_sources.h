@@ -12,9 +12,9 @@
 
 namespace laptime {
 
-// Writes the parameters, the inputs of the attention model and the first loss scale according to the configuration.
-// AdamW state and kept gradients keep their initial zeros. The values do not depend on the number of threads. If the
-// ranks divide a parameter, each rank gets its chunk.
+// Writes the parameters, the inputs of the attention model and the first loss scale according to the configuration;
+// does nothing if the executor only predicts. AdamW state and kept gradients keep their initial zeros. The values do
+// not depend on the number of threads. If the ranks divide a parameter, each rank gets its chunk.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads,
                   int64_t rank = 0);
 
@@ -22,7 +22,7 @@ void fill_weights(Executor& executor, const RunConfig& config, const StartingWei
 // gets its share of the sequences.
 class StepInputs {
  public:
-  // Throws Error if the data file of the configuration cannot be read.
+  // Throws Error if the data files of the configuration cannot be read or do not suit the model.
   explicit StepInputs(const RunConfig& config, int64_t rank = 0);
 
   // Writes the inputs of step `step` (counted from 0) to the executor.

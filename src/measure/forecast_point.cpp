@@ -75,8 +75,8 @@ Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known) {
 
 namespace {
 
-// Number of parts into which ranks and micro-batches divide the batch. The search enlarges one part, a micro-batch of a
-// rank.
+// Number of micro-batches over all ranks. The search for the batch enlarges all of them by the same number of
+// sequences. 1 for a single rank, and in the search for the context.
 int64_t parts_of_batch(const RunConfig& config, Enlarged what) {
   return what == Enlarged::kBatch && config.ranks > 1 ? config.ranks * config.micro_batches : 1;
 }
@@ -160,9 +160,9 @@ double crossing(const Tried& a, const Tried& b) {
   return static_cast<double>(a.size) - a.excess / std::max(slope, 1e-3);
 }
 
-// The largest size that fits, between one that fits and one that does not. Planning is slow, so sizes are chosen by the
-// Illinois algorithm: where the line between both attempts crosses zero, with the excess halved at an end that is kept
-// twice.
+// The largest size that fits, from `low`, which fits, to `high`, which does not. Planning is slow, so sizes are chosen
+// by the Illinois algorithm: where the line between both attempts crosses zero, with the excess halved at an end that
+// is kept twice.
 int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t)>& attempt) {
   enum class End : uint8_t { kNone, kLow, kHigh } moved = End::kNone;
   Tried below = low;  // like `low`, but with an excess that may be halved

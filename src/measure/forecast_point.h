@@ -37,7 +37,7 @@ struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
   bool holds = false;  // true if launching the kernels takes longer than running them
-  // The smallest context at which the kernels take longer than their launches; none up to kLargestContext.
+  // The smallest context at which the kernels take longer than their launches; none if it is above kLargestContext.
   std::optional<int64_t> least_context{};
 };
 
@@ -47,16 +47,17 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
 // The size to enlarge: sequences per batch, or tokens of context.
 enum class Enlarged : uint8_t { kBatch, kContext };
 
-inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of the search for the largest size that fits
-inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of this search, in tokens
+inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of a search for a batch size
+inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a search for a context, in tokens
 
-// The largest value with which the point fits in memory; 0 if it does not fit even with 1. The search stops at `limit`.
-// `before_plan`, if not null, is called before each plan, which may take seconds; it may throw.
+// The largest batch size or context with which the point fits in memory; 0 if not even the smallest fits. The search
+// stops at `limit`. `before_plan`, if not null, is called before each plan is made, which may take seconds;
+// `before_plan` may throw.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
-// "it fits with --batch 2 or with --context 128" for a point that does not fit, with each size verified by a plan, or
-// that no smaller size fits; empty if the point's plan fits or cannot be made.
+// Advice for a point that does not fit: "it fits with --batch 2 or with --context 128", where a plan has verified each
+// size, or that no smaller size fits. Empty if the point's plan fits or cannot be made.
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

@@ -71,8 +71,8 @@ class HopelessKernels {
       races.flops = flops;
     }
   }
-  // Removes hopeless kernels from a contest of `flops`. A result for some work is assumed to hold for up to kReach
-  // times as much.
+  // Removes hopeless kernels from a contest of `flops`, unless all are hopeless. A result for some work is assumed to
+  // hold for up to kReach times as much.
   void remove_from(std::vector<const Kernel*>& kernels, double flops) {
     std::vector<const Kernel*> left;
     for (const Kernel* kernel : kernels) {

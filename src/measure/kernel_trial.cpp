@@ -18,10 +18,10 @@ namespace laptime {
 namespace {
 
 // Budgets for first races. On a device with its own clock, races are short, but libraries load code for each kernel,
-// and the winner for one shape says nothing about another.
+// and the winner for one shape says nothing about another, so the budget is larger.
 constexpr Seconds kTrialBudget{0.12}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
-// FLOPs of a launch in a race, 3 to 20 ms on two cores. Longer launches race with a smaller batch: a kernel that is
+// Launches with more FLOPs than this, about 10 ms of two cores with AVX-512, race with a smaller batch: a kernel that is
 // faster for one sequence is faster for several.
 constexpr double kRaceFlops = 2e9;
 constexpr double kBeyondNoise = 1.5;  // a lead that noise cannot reverse
@@ -181,8 +181,8 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
     standings.add(contest.kernels, first.result);
     raced.push_back({&contest, std::move(first)});
   }
-  // A second race, after all first races, between kernels whose results differ in bits. Long runs need none, because
-  // noise is a small part of them.
+  // A second race, after all first races, between kernels whose results differ in bits. Long runs need no second race,
+  // because noise is a small part of them.
   for (const auto& [contest, first] : raced) {
     const std::vector<const Kernel*> finalists = first.finalists(standings);
     const Kernel* taken = finalists.front();

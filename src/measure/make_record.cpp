@@ -97,7 +97,7 @@ MeasuredWork work_of(const Prepared& prepared) {
       .phases = phases_of(plan),
       .model = summarize(model),
       .tokens = model.batch_size * model.context_length,
-      .datasheet_flops = prepared.device.datasheet_flops,  // of all ranks together, like the model
+      .datasheet_flops = prepared.device.datasheet_flops,  // multiplied by the ranks below
       .peak_math = prepared.device.rules.tf32 ? ProductMath::kTf32 : math_of_factors(prepared.device.product_factors),
       .threads = prepared.device.threads,
       .is_predicted = !prepared.device.computes};

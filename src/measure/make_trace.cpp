@@ -46,7 +46,8 @@ void add_launch(const PlanStep& step, Texts& texts, TraceLaunches& launches) {
   launches.recomputed.push_back(step.recomputed ? 1 : 0);
 }
 
-// First and last launch during which each buffer of the step is live; {-1, -1} for one that is never allocated.
+// First and last launch during which each buffer of the step is live; {-1, -1} for a buffer that is never allocated.
+// For a buffer that is live at the end, the last launch is the number of launches.
 std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   std::vector<std::pair<int64_t, int64_t>> live(plan.buffers.size(), {-1, -1});
   const auto count = static_cast<int64_t>(plan.steps.size());

@@ -43,7 +43,7 @@ bool outputs_are_finite(const Executor& executor) {
   });
 }
 
-// Reads a field of /proc/self/status in kB.
+// Reads a field of /proc/self/status that is stated in kB, and returns bytes; none if there is no such field.
 std::optional<int64_t> status_field(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -133,7 +133,7 @@ class PointRun {
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
     if (!run_.finite && hooks_.group == nullptr) {  // each rank might stop at a different step
-      held.reset();                                 // frees its memory, in which the steps are repeated
+      held.reset();                                 // frees the memory for repeating the steps
       search_nan(weights);
     }
     return std::move(run_);
@@ -186,8 +186,7 @@ class PointRun {
     };
     read_sensors();
     StepHooks hooks;
-    // Unless the number of steps is fixed, the end of warm-up is known only later, but the first two steps belong to
-    // it.
+    // Unless the number of steps is fixed, the end of warm-up is known only later, but warm-up has at least two steps.
     const int64_t named_warmup = has_fixed_steps(config_) ? warmup : 2;
     hooks.before = [&](int64_t step) {
       inputs.write(executor, step);
@@ -298,7 +297,8 @@ class PointRun {
     if (device.missing.empty()) device.busy.push_back(activities.busy.count());
   }
 
-  // Times as many steps from a recording as were traced.
+  // Adds the times of steps that the device replays from a recording: of the untraced steps if they were replayed,
+  // otherwise of as many further steps as were traced.
   void take_graph_steps(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
     if (executor.is_recorded()) {
       trace.device.usually_recorded = 1;

@@ -25,7 +25,7 @@ struct MeasuredLimits {
   std::string product_flops_at;          // date of an earlier measurement; empty if it was measured for this run
   bool product_flops_estimated = false;  // estimated from one core, because the threads did not run together
   std::optional<double> bandwidth;       // bytes/s of device memory; none if not measured
-  double page_fault = 0;                 // seconds; 0 if not measured
+  double page_fault = 0;                 // seconds per page fault; 0 if not measured
 };
 
 // Seconds of the launches in one step, by phase and class.
@@ -53,7 +53,7 @@ struct Measurement {
   std::vector<LaunchCost> costs;  // from samples and traced steps with launch times; device and date are empty
   ReachedProducts products;
   LossScalingUse loss_scaling;
-  std::optional<int64_t> denormals;  // in weights and optimizer states after the last step; counted after a slowdown
+  std::optional<int64_t> denormals;  // in weights and optimizer states after the last step; none without a slowdown
   std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
   bool finite = true;                // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;

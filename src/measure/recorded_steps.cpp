@@ -52,7 +52,8 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   }
 }
 
-// True if a record's config states the option: the user gave it, or a known model determines it.
+// True if a record's config states the option: the user gave it, a known model determines it, or it is --pass or
+// --budget, whose defaults also apply.
 bool is_stated(const Option& option, const std::vector<GivenOption>& given, bool knows_model) {
   if (!describes_recorded_steps(option.flag)) return false;
   if (is_in(given, option.flag)) return true;

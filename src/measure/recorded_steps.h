@@ -24,9 +24,9 @@ namespace laptime {
 
 // The steps as described by the options of laptime record.
 struct RecordedPoint {
-  RunConfig config;              // resolved; does not describe the model unless it is known
-  bool knows_model = false;      // given by --model, with batch and context
-  std::optional<Device> device;  // the steps are compared with its measured peak; none if they ran elsewhere
+  RunConfig config;              // resolved; describes the model only if `knows_model`
+  bool knows_model = false;      // the model is given by --model, with batch and context
+  std::optional<Device> device;  // device of the steps, for its measured peak; none if the steps ran elsewhere
   std::string name;              // "step/model:small/ctx:256/dtype:float32/batch:4/system:pytorch"
   std::string version;           // "pytorch 2.15.0"
   JsonObject stated;             // the config of the record, with null for every unknown option
@@ -51,7 +51,7 @@ class RecordedSteps {
 
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
   bool is_done() const;          // true if no further step is needed
-  std::string progress() const;  // the last step, "sample 3, step 8", or why no further step is needed
+  std::string progress() const;  // "sample 3, step 8" for the last step, or why no further step is needed
 
   // The results of the steps. `interrupted_by` names what ended the steps early, or is empty. Requires at least one
   // step.

@@ -17,9 +17,10 @@
 
 namespace laptime {
 
-// The op and scope that first produced a NaN or an infinity, after a run of `steps` steps that ended with one. The last
-// step has already changed weights and optimizer state, so the run is repeated bit for bit up to the failing step. A
-// NaN in backward reaches the weights one step before the loss shows it; in that case the earlier step is examined.
+// The op and scope that first produced a NaN or an infinity in a run of `steps` steps whose results were not finite.
+// The last step has already changed weights and optimizer state, so the run is repeated bit for bit up to the failing
+// step. A NaN in backward reaches the weights one step before the loss shows it; in that case the earlier step is
+// examined.
 //
 // Call it while no memory of the plan is allocated. None if nothing is found, or if `stop` (may be empty) returned true
 // between steps.
@@ -31,10 +32,10 @@ std::optional<Executor::NanSite> find_first_nan(const Prepared& prepared, Backen
 // medians. False for fewer than eight steps.
 bool has_slowed_down(const Sampling& sampling);
 
-// Denormal elements of a floating-point type; 0 for other types.
+// Number of denormal elements; 0 unless `dtype` is a floating-point type.
 int64_t count_denormals(std::span<const std::byte> values, DType dtype);
 
-// The count over all parameters and optimizer states, in their current values.
+// Number of denormal values in all parameters and optimizer states at present.
 int64_t count_denormals(const Executor& executor);
 
 }  // namespace laptime

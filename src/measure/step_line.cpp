@@ -47,8 +47,8 @@ std::vector<std::string_view> known_keys() {
   throw Error::format("'{}' must be {}, found {}", key, expected, quote(found.dump()));
 }
 
-// Python writes numbers that are not finite as NaN and Infinity, which JSON lacks. NaN means no value, like null; an
-// infinite number becomes a string, which is allowed only for a loss.
+// Python writes numbers that are not finite as NaN, Infinity and -Infinity, which JSON lacks. NaN means no value, like
+// null; an infinite number of either sign becomes the string "Infinity", which is allowed only for a loss.
 std::string without_words_of_python(std::string_view text) {
   constexpr std::string_view kInfinity = "Infinity";
   constexpr std::string_view kNan = "NaN";

@@ -22,7 +22,7 @@ struct StepLine {
   Seconds step{};                                             // the whole step; more than 0
   std::vector<std::pair<Phase, Seconds>> phases{};            // phases timed within the step, in phase order
   std::vector<std::pair<std::string, Seconds>> own_phases{};  // other phases ("data"), in the order of the line
-  std::optional<int64_t> begin{};                             // ns, on any monotonic clock
+  std::optional<int64_t> begin{};                             // start of the step in ns, on any monotonic clock
   std::optional<double> loss{};                               // may be infinite
   std::optional<int64_t> peak_bytes{};                        // peak bytes of tensors so far
   std::optional<int64_t> peak_rss_bytes{};                    // peak resident bytes of the process so far

@@ -145,7 +145,7 @@ class Reader {
     return quoted.substr(1, quoted.size() - 2);
   }
 
-  // The key that provides the value of the option with this flag.
+  // The key that provides the value of the option with this flag; the flag itself if there is no such key.
   std::string_view key_of(std::string_view flag) const {
     const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
     const std::string_view hidden_dropout = is_gpt2 ? "resid_pdrop" : "hidden_dropout";
@@ -279,14 +279,15 @@ class Reader {
     model.context_length = std::min(model.context_length, window);
   }
 
-  // Version 5 stores RoPE in a single object; version 4 uses an object for the scaling, and separate keys.
+  // Version 5 of transformers stores all parameters of RoPE in one object; version 4 stores only the scaling in an
+  // object.
   void read_rope(ModelConfig& model) {
     const bool is_neox = family_.edition == Edition::kGptNeox;
     constexpr double kUsualTheta = 10'000;
     constexpr double kUsualNeoxShare = 0.25;
     model.rope_theta = number_or(is_neox ? "rotary_emb_base" : "rope_theta", kUsualTheta);
     double share = number_or(is_neox ? "rotary_pct" : "partial_rotary_factor", is_neox ? kUsualNeoxShare : 1);
-    // Some version 4 files repeat gpt_neox's values under the keys of other families.
+    // Some version 4 files repeat gpt_neox's values under the keys of other families; the values must be equal.
     if (is_neox) {
       refuse_unless("rope_theta", *model.rope_theta);
       refuse_unless("partial_rotary_factor", share);
@@ -305,7 +306,8 @@ class Reader {
     if (share != 1) model.rotary_share = share;
   }
 
-  // Throws Error if there is one object per layer type, or if a key is not read.
+  // Throws Error for an unknown key, unless its value is null, false, 0 or empty; therefore also for an object per
+  // layer type.
   void check_rope_keys(std::string_view key, const JsonField& rope) const {
     constexpr std::array<std::string_view, 8> kKnown{
         "rope_theta", "partial_rotary_factor", "rope_type",        "type",

@@ -12,8 +12,9 @@ namespace laptime {
 inline constexpr std::string_view kWeightsFile = "model.safetensors";
 inline constexpr std::string_view kWeightsIndex = "model.safetensors.index.json";
 
-// The architecture that the file describes; `name` and `batch_size` keep their defaults. Throws Error with the key that
-// is missing or malformed, or that requires an unsupported computation.
+// The architecture that the file describes; ModelConfig's `name` and `batch_size` keep their defaults. Throws Error
+// with the key that is missing or malformed, or that requires an unsupported computation. parse_model_config takes the
+// text of the file, and `name` for messages.
 ModelConfig read_model_config(const std::string& path);
 ModelConfig parse_model_config(std::string_view text, const std::string& name);
 

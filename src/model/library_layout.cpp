@@ -13,7 +13,7 @@ namespace {
 // How q, k and v are joined in one tensor: not at all, one after the other, or head by head.
 enum class Joined : uint8_t { kNo, kInTurn, kByHead };
 
-// The name of a module here and in the library.
+// The name of a module here and in the library, and the layout of its weight in the library.
 struct Module {
   std::string_view ours;
   std::string_view theirs;

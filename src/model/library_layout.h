@@ -23,7 +23,7 @@ struct LibraryPlace {
   int64_t row_of(int64_t row) const { return row / group * stride + offset + row % group; }
 };
 
-// None for a model that does not belong to a family of the library.
+// None for the editions 2024, 2025 and 2026, which the library does not define.
 std::optional<LibraryPlace> library_place(const ModelConfig& model, const ParameterSpec& parameter);
 
 // The possible names of a library tensor in a file: in files of gpt2, the leading "transformer." is often missing.

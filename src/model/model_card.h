@@ -30,7 +30,7 @@ struct ModelCard {
   void (*fill_defaults)(PartialConfig&) = nullptr;
   // Throws Error with the reason if the model is invalid. The ranges of options and sizes are checked in validate.
   void (*check)(const RunConfig&) = nullptr;
-  // A description in one line of text.
+  // Describes the model in one line: "edition 2025, 12 layers x 768, 12 heads, ...".
   std::string (*describe)(const ModelConfig&) = nullptr;
   // Names of the composites that a framework runs as one kernel in eager mode. All others that can be decomposed are
   // lowered.

@@ -51,7 +51,7 @@ class Norm {
 
 // A weight whose stream values have the same standard deviation as its initialisation.
 ParameterSpec weight_spec(std::vector<int64_t> shape, const ParameterInit& init);
-// A bias of a linear layer or a norm.
+// A bias that starts at zero, or under --init stream at small random values.
 ParameterSpec bias_spec(int64_t width);
 
 }  // namespace laptime::nn

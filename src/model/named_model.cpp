@@ -1,4 +1,4 @@
-// Finds a model by name.
+// Looks up well-known models, and reads models from config.json files and folders.
 #include "model/named_model.h"
 
 #include <filesystem>

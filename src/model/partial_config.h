@@ -30,7 +30,7 @@ class PartialConfig {
   void fill(T& field, const Value& value) {
     if (!is_given(field)) field = value;
   }
-  // Only the first reason is kept.
+  // Makes the point invalid. If called again, keeps the first reason.
   void reject(std::string reason) {
     if (invalid.empty()) invalid = std::move(reason);
   }

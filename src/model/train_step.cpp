@@ -45,8 +45,9 @@ ValueId scaled(ModelBuilder& build, ValueId loss) {
   return mul(build, loss, known.valid() ? known : loss_scale_source(build));
 }
 
-// The forward pass of micro-batch `part` of the rank's sequences. Its loss is weighted by its share of the batch of all
-// ranks, so that the sum of losses, and of gradients, over micro-batches and ranks is that of the whole batch.
+// The forward pass of micro-batch `part` of the rank's sequences. The loss is weighted by the micro-batch's share of
+// the batch of all ranks, so that losses and gradients, summed over micro-batches and ranks, are those of the whole
+// batch.
 ModelOutputs build_part(ModelBuilder& build, const ModelConfig& model, int64_t part, int64_t parts) {
   const int64_t ranks = build.share().ranks;
   if (parts == 1 && ranks == 1) return card_of(model).build(build, model);
@@ -91,7 +92,7 @@ bool is_divided(const ModelBuilder& build, const DeclaredSource& parameter) {
 
 ValueId all_reduce(ModelBuilder& build, ValueId value) { return build.emit_one(kAllReduce, group_of(build), {value}); }
 
-// The gradient of the whole batch: the whole tensor, or the rank's chunk if the ranks divide it.
+// The gradient of the whole batch: the whole tensor, or only the rank's chunk if the ranks divide the optimizer state.
 ValueId summed_over_ranks(ModelBuilder& build, const DeclaredSource& parameter, ValueId grad) {
   const auto scope = build.scope_of(parameter.value);
   if (!is_divided(build, parameter)) return all_reduce(build, grad);
@@ -123,7 +124,7 @@ ValueId updated_part(ModelBuilder& build, const DeclaredSource& parameter) {
   return slice(build, reshape(build, parameter.value, {elements}), 0, build.share().rank * chunk, chunk);
 }
 
-// `found_inf` is invalid if the loss is not scaled.
+// Adds clipping, if requested, and the AdamW updates. `found_inf` is invalid if the loss is not scaled.
 void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> grads, ValueId found_inf) {
   build.current = {Phase::kOptimizer, {}, {}, false};
   if (config.clip_norm) {

@@ -116,12 +116,12 @@ void check_options(const RunConfig& config, const ModelCard& card) {
   }
 }
 
-// Checks that the numbers of parameters and FLOPs fit in 63 bits; building the graph in summarize has already checked
-// each tensor.
+// Throws Error unless the bytes of parameters and their states, and the FLOPs of a step, fit in 63 bits. summarize
+// checks each tensor.
 void check_sizes(const ModelConfig& model) {
   constexpr int64_t kBytes = 4;
   constexpr int64_t kCopies = 4;  // of each parameter: weight, gradient and the two moments of AdamW
-  // A step has three times the FLOPs of forward; this also covers attention scores.
+  // A step has three times the FLOPs of forward; the rest is a margin for attention scores.
   constexpr int64_t kForwardFlops = 8;
   const ModelSummary summary = summarize(model);
   [[maybe_unused]] const Size must_fit[] = {

@@ -66,7 +66,7 @@ class KernelKills {
   std::optional<int64_t> before_;
 };
 
-constexpr Seconds kAlive{1e-3};  // a process that uses less CPU time than this is only polling
+constexpr Seconds kAlive{1e-3};  // a process that uses less CPU time than this between two calls is only polling
 
 std::optional<Seconds> Pulse::cpu_time() const {
   clockid_t clock{};
@@ -304,7 +304,7 @@ class Listener {
   const ChildCallbacks& callbacks_;
   Observed& observed_;
   Seconds elapsed_{};        // time since the child started
-  Seconds since_message_{};  // time since the child last sent something
+  Seconds since_message_{};  // time since the child last wrote to the message pipe
   Seconds slowest_step_{};
   std::string unread_;
   bool killed_ = false;

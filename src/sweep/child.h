@@ -11,14 +11,16 @@
 
 namespace laptime {
 
-// Runs the point in the child. If it throws, the status of the point's record is `failed`.
+// Runs the point in the child. If the body throws, the status of the point's record is `failed`, or `out_of_memory` if
+// an allocation failed.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
-// Limits after which the child is killed. Time during which this process is suspended counts towards neither.
+// Limits after which the child is killed. Time during which this process is suspended counts towards neither limit.
 struct ChildLimits {
   Seconds timeout;      // for the whole point
   Seconds silence{30};  // without a sign of life, which is CPU time of the child or a message
-  // Descriptor of the process that wants the result: input counts as a stop signal, and end of file kills the child.
+  // Descriptor from the process that wants the result: input counts as a stop signal, and end of file kills the child.
+  // -1: none.
   int asker = -1;
 };
 
@@ -30,10 +32,11 @@ struct ChildCallbacks {
 
 // Forks, so the caller must have a single thread and no open store. Returns after the child has exited.
 //
-// The result comes from the child. If it sent none, the result is `described` (describe_point) with the status
-// out_of_memory if the kernel killed the child, timeout (also for a child that hangs), interrupted, or failed with its
-// signal, exit code or first line of output. The first stop signal lets the child finish its current step, or kills it
-// if it has not finished any; the second kills it. The child dies with this process.
+// The result comes from the child. If it sent none, the result is the latest planned record, or `described`
+// (describe_point), with a status and a reason: out_of_memory (an allocation failed, or the kernel killed the child),
+// timeout (also for a child that hangs), interrupted, or failed with the child's signal, exit code or first line of
+// output. The first stop signal lets the child finish its current step, or kills it if it has not finished any; the
+// second kills it. The child dies with this process.
 PointResult run_in_child(const Record& described, const PointBody& body, const ChildLimits& limits,
                          StopSignals& signals, const ChildCallbacks& callbacks = {});
 

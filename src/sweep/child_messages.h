@@ -28,7 +28,8 @@ ChildMessage parse_message(std::string_view line);
 // Writes all of the text. Ends the process if the reader has closed the pipe.
 void send_text(int descriptor, std::string_view text);
 
-// Hooks of a point that send its messages to the descriptor: progress at each new stage and otherwise every 0.1 s.
+// Hooks of a point that send its messages to the descriptor: progress at each new stage and after the first step,
+// otherwise at most every 0.1 s.
 PointHooks hooks_to(int descriptor);
 
 }  // namespace laptime

@@ -30,7 +30,7 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
-// The cost of a point: the FLOPs of its steps. `summaries` caches the models seen so far.
+// The cost of a point: the FLOPs of its steps; 0 if the point cannot run. `summaries` caches the models seen so far.
 double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, ModelSummary>>& summaries) {
   const RunConfig& config = point.config;
   if (!point.device) return 0;
@@ -42,7 +42,8 @@ double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, Mo
   if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
   const ModelSummary& summary = known->second;
   const auto parameters = static_cast<double>(summary.parameter_count);
-  // A point that cannot fit ends at once. Its least memory is for weights, gradients, and two optimizer moments.
+  // A point that cannot fit ends at once. It needs at least the memory for weights and, depending on the pass,
+  // gradients and two optimizer moments.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
   const AvailableMemory available = available_memory();
   if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;

@@ -30,7 +30,7 @@ struct PointRequest {
 };
 
 PointRequest request_of(const SweepPoint& point);  // leaves sweep, run and asked_hash empty
-SweepPoint point_of(const PointRequest& request);  // throws Error for a value that its option does not accept
+SweepPoint point_of(const PointRequest& request);  // throws Error for an invalid point
 
 struct PointHello {
   std::string device;  // key of stored measurements (prepare/knowledge.h); empty if the point is refused

@@ -123,7 +123,7 @@ class Attempts {
     }
   }
 
-  // Stores a point as soon as its result has arrived, while its launcher may still be running.
+  // Stores or retries a point as soon as its result has arrived, while its launcher may still be running.
   void take_result(Attempt& attempt) {
     PointResult& result = *attempt.process->result();
     const Status status = result.record.status;

@@ -1,4 +1,4 @@
-// LaunchedSweep: runs the points of a sweep through a launcher, several at a time.
+// run_launched: runs the points of a sweep through a launcher, several at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// LineInput: reads a descriptor line by line until it ends or a signal asks to stop.
+// LineInput: reads a descriptor line by line until the input ends or a signal asks to stop.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class LineInput {
     bool is_complete = true;  // false: the input ended before the break
   };
 
-  // A line longer than `most_bytes` is cut; the caller can detect this from the line's length.
+  // A line longer than `most_bytes` may be cut to most_bytes + 1 bytes, so the caller can detect it by its length.
   LineInput(int descriptor, StopSignals& signals, size_t most_bytes)
       : descriptor_(descriptor), signals_(signals), most_bytes_(most_bytes) {}
 
@@ -26,7 +26,7 @@ class LineInput {
   bool has_more() const { return !unread_.empty(); }  // has read bytes that next() has not returned yet
 
  private:
-  // Waits for input or a signal. Returns false if there is no more input.
+  // Waits for input or a signal. Returns false at the end of the input, and after a signal.
   bool read_more();
 
   int descriptor_;  // -1 after the end of the input

@@ -1,4 +1,4 @@
-// Starts a program, and reads both of its streams until it has closed them.
+// Starts a program, and reads its standard output and standard error until both are closed.
 #include "sweep/other_program.h"
 
 #include <fmt/format.h>

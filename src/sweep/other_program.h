@@ -18,7 +18,7 @@ struct OtherProgram {
 
 // `words`: the program, found as in a shell, and its arguments. The first stop signal is forwarded as SIGTERM, and
 // the second kills the program, as do the end of `timeout` and more than 256 MiB of output. The program dies with this
-// process. Throws Error if it cannot be started. The caller must have a single thread.
+// process. Throws Error if the program cannot be started. The caller must have a single thread.
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
 // The record in the first line that the program prints. If it prints no line, the result is a failed record whose

@@ -1,4 +1,5 @@
-// Descriptor: a file descriptor that its owner closes. Pipe: the two ends of a pipe to a child process.
+// Descriptor: a file descriptor that its owner closes. Pipe: the two ends of a pipe to a child process. Also functions
+// that read from a descriptor without waiting.
 #pragma once
 
 #include <fcntl.h>
@@ -57,7 +58,7 @@ inline bool has_input(int descriptor) {
   return descriptor >= 0 && poll(&ready, 1, 0) > 0;
 }
 
-// Reads the available bytes; sets the descriptor to -1 when the other end is closed.
+// Reads the available bytes, at most 64 KiB; sets the descriptor to -1 when the other end is closed or reading fails.
 inline std::string read_some(int& descriptor) {
   std::array<char, 1 << 16> buffer{};
   if (!has_input(descriptor)) return {};

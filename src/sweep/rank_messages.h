@@ -20,7 +20,7 @@ std::string message_text(const RankRequest& request);
 // Throws Error if the line is not a request.
 RankRequest parse_rank_request(std::string_view line);
 
-// Rank 0 ends the point after the current step if its standard input has a line or ends.
+// Asks rank 0 to end the point after the current step; the end of its standard input does the same.
 inline constexpr std::string_view kStopRanks = "stop\n";
 // Prefix of the line on standard error that says why a rank ended the run.
 inline constexpr std::string_view kRankFailure = "laptime: rank failure: ";

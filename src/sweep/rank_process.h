@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// Descriptors from which rank 0 reads requests, and to which it writes messages.
+// The ends of the pipes for requests to rank 0 and for its messages: in rank 0, or in the process that sends requests.
 struct RankPipes {
   int requests = -1;
   int messages = -1;
@@ -18,7 +18,7 @@ struct RankPipes {
 // process: 0 if every point completed.
 int run_rank_process(const RankPipes& pipes, const std::string& started_as);
 
-// Forks rank 0, which dies with this process. Returns the parent's ends of its pipes.
+// Forks rank 0, which dies with this process. Returns this process's ends of the pipes. Throws Error if it cannot fork.
 RankPipes start_rank_0(const std::string& started_as);
 
 }  // namespace laptime

@@ -9,9 +9,9 @@
 
 namespace laptime {
 
-// Like run_one, for a point with several ranks. The caller must be a separate process, as in run_in_child; all ranks
-// end with it. If a rank dies, hangs or disagrees with rank 0, the record is `failed` with the reason. `started`: the
-// pipes of a running rank 0 (start_rank_0); without them, mpirun starts all ranks.
+// Like run_one, for a point with several ranks. The caller must be a separate process, as in run_in_child. If a rank
+// dies, hangs or disagrees with rank 0, the record is `failed` with the reason. `started`: the pipes of a running rank
+// 0 (start_rank_0); without them, mpirun starts all ranks, and they end with the calling process.
 PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
                       const TraceRequest& trace, const Record& described, const RankPipes& started = {});
 

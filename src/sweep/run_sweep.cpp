@@ -1,5 +1,5 @@
-// Runs the points of a sweep one after the other, skips points that another program is measuring, and compares losses
-// bit by bit.
+// Runs the points of a sweep one after the other, or through a launcher. With --resume, waits for points that another
+// program is measuring. Compares losses bit by bit.
 #include "sweep/run_sweep.h"
 
 #include <fmt/format.h>
@@ -107,7 +107,7 @@ class SweepRun {
     return true;
   }
 
-  // Waits a moment, or until a signal arrives, if other programs are measuring every remaining point.
+  // Called while other programs are measuring every remaining point: waits a moment, or until a signal arrives.
   void wait_for_others(size_t index) {
     constexpr Seconds kPause{0.2};
     if (waiting_since_.count() == 0) {
@@ -183,7 +183,7 @@ class SweepRun {
     report(index, result, source, start);
   }
 
-  // Runs the points that are not in the store yet on other machines.
+  // Runs the points on other machines, except invalid points and, with --resume, points that the store has.
   void run_elsewhere(const Launcher& launcher) {
     std::vector<size_t> left;
     for (size_t index = 0; index < points_.size(); ++index) {

@@ -21,7 +21,7 @@ std::vector<SweepPoint> expand_ablation(Sweep sweep);
 // bfloat16 and micro-batches; and with several of these. Combinations that the point's options exclude are omitted.
 std::vector<SweepPoint> expand_savings(const SweepPoint& point);
 
-// The points of a sweep: its ablation if requested, otherwise its product.
+// The points of a sweep: its ablation if requested, otherwise the product of its axes.
 std::vector<SweepPoint> points_of(const Sweep& sweep);
 
 struct UsedFile {

@@ -1,4 +1,5 @@
-// SweepStore: keeps finished points and new measurements in a store; without one, only the measurements, in memory.
+// SweepStore: keeps finished points and new measurements in a store. Without a store, keeps only the measurements, in
+// memory.
 #pragma once
 
 #include <filesystem>
@@ -20,8 +21,8 @@ class SweepStore {
   // Creates the file; throws Error if it is not writable. Without a path, finished points are not kept.
   explicit SweepStore(std::optional<std::filesystem::path> path);
 
-  // The finished record of this point from the same binary and machine. With `traced_steps`, one whose trace has at
-  // least that many steps.
+  // The finished record of this point from the same binary and machine. With `traced_steps`, the record must have a
+  // trace of at least that many steps.
   std::optional<Store::Finished> finished(const Record& described,
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
 
@@ -32,7 +33,7 @@ class SweepStore {
   MachineKnowledge known(const std::string& device) const;
 
   // Stores the point durably. If the store fails, returns the reason, and the next call tries again. If the file has
-  // been removed or emptied meanwhile, writes this sweep's measurements again and reports it.
+  // been removed or emptied meanwhile, writes this sweep's measurements again and returns a message about the loss.
   std::optional<std::string> keep(const PointResult& point);
 
   // Notes that `run` used the record with this id from the store; keep() or settle() writes the note.
@@ -41,7 +42,7 @@ class SweepStore {
   // Call after the last point: retries whatever could not be stored, and verifies that every point is in the store.
   std::optional<std::string> settle();
 
-  // Number of points that are not in the store.
+  // Number of points that should be in the store but are not; 0 without a store.
   size_t lost() const { return path_ ? unsaved_.size() + missing_ : 0; }
 
  private:

@@ -79,7 +79,7 @@ std::string given_options(const RunConfig& config) {
 
 using ReportStage = std::function<void(const std::string& stage)>;
 
-// Runs a golden case in one precision.
+// Runs a golden case in one precision and compares the results.
 class PrecisionRun {
  public:
   PrecisionRun(const GoldenCase& golden, Precision precision, const RunConfig& machine, const FindDevice& find,
@@ -264,7 +264,7 @@ class PrecisionRun {
     }
   }
 
-  // Sets weights that rounding alone has moved to their true values, so that later steps remain comparable.
+  // Restores the true values of weights that only rounding has moved, so that later steps remain comparable.
   void undo_rounding(Executor& executor) {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);
@@ -287,7 +287,7 @@ class PrecisionRun {
   VerifiedFile& file_;
   std::vector<ParameterSpec> parameters_;  // parameters of the model; only for the folder of a model
   std::vector<double> losses_;
-  std::vector<double> scales_;  // one per step, if the loss is scaled
+  std::vector<double> scales_;  // one per step, if the loss is scaled and the mode is eager
 };
 
 std::string case_text(const GoldenCase& golden) {

@@ -13,12 +13,12 @@
 
 namespace laptime {
 
-// Called before each stage ("bfloat16: step 2 of 10"), with the time since the start of the file.
+// Called before each stage ("bfloat16: step 2 of 10"), with the time since verification of the file began.
 using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
 // Selects the kernels to verify. With `known` (stored choices by device_key), uses the kernels that a measurement would
-// use: the stored choice for a signature, or else the winner of a trial. Without it, the first candidates run. With
-// `tf32`, only the float32 run in TF32 arithmetic is compared.
+// use: the stored choice for a signature, or else the winner of a trial. Without `known`, the first candidates run.
+// With `tf32`, only the float32 run in TF32 arithmetic is compared.
 struct VerifyKernels {
   KnowledgeOf known{};
   bool tf32 = false;

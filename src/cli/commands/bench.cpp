@@ -72,7 +72,7 @@ std::optional<Launcher> launcher_of(const LaunchOptions& options) {
                   .jobs = static_cast<size_t>(options.jobs.value_or(1))};
 }
 
-// The points of the sweep, or of the part selected by --part, which may be empty.
+// The points of the sweep, or of the part that --part selects; a part may be empty.
 std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions& options) {
   const RunsOn where = options.launcher.empty() ? RunsOn::kThisMachine : RunsOn::kOtherMachines;
   std::vector<SweepPoint> points = points_of(sweep);

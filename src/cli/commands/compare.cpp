@@ -70,7 +70,7 @@ void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
 }
 
-// The names that distinguish A from B: "mode eager".
+// The names that distinguish A from B: "mode eager". Throws Error unless the options define exactly two sides.
 std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
   for (const Axis& axis : command.sweep.axes) {
@@ -241,7 +241,7 @@ ExitCode run_files(const CompareCommand& command) {
   return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
-// Rejects options that describe points to run if two files are compared.
+// Rejects options that describe points to run, because comparing two files runs nothing.
 void reject_options_of_rounds(const CommandWords& words) {
   constexpr std::array<std::string_view, 2> kOfOutput{"output", "output-file"};
   for (const GivenFlag& given : words.flags) {

@@ -98,7 +98,7 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
                         is_timed ? "" : " or laptime memory --run");
   }
   if (command.options.newest) {
-    // A predicted record counts only if none was measured, because a filter may select only predictions.
+    // Takes a predicted record only if the filter selects no measured record.
     const auto measured = std::find_if(records.rbegin(), records.rend(),
                                        [](const TracedRecord& traced) { return !is_predicted(traced.record); });
     if (measured != records.rend()) records.erase(measured.base(), records.end());

@@ -68,7 +68,7 @@ void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warm
   set_option(sweep, "steps", command, {std::to_string(steps)});
 }
 
-// Whether the command shows points side by side: two modes, two number types, or all passes of one point.
+// Whether the command shows points side by side: two modes, two number types, or the passes of one point.
 bool stands_beside(const ProfileCommand& command) {
   const bool only_pass_varies = std::ranges::all_of(
       command.sweep.axes, [](const Axis& axis) { return (axis.values.size() > 1) == (axis.flag == "pass"); });
@@ -252,7 +252,7 @@ ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   const std::optional<MemoryView> view = command.options.view;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   const bool is_single = points.size() == 1;
-  // Programs get every table of a single point.
+  // Formats for programs contain every table of a single point.
   const MemoryQuery query{.view = view.value_or(is_table(config.output) ? MemoryView::kSummary : MemoryView::kAll),
                           .top = command.options.top,
                           .verbose = config.verbose};

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMostTracedSteps = 1000;
 constexpr size_t kMostRecords = 2000;  // per page; a page with more would open slowly
-constexpr size_t kMostTraces = 64;     // per page, those of the newest records
+constexpr size_t kMostTraces = 64;     // per page; the newest records keep their traces
 
 struct ReportOptions {
   std::string html;

@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// One iteration of the loop `sum += element`. The sum is the source "sum". The element is added unchanged, or widened
-// to the type of the sum first. The output "element" is the element.
+// One iteration of the loop `sum += element`. The sum is the source "sum", and the element is the output "element". The
+// element is added unchanged, or widened to the type of the sum first.
 struct Accumulation {
   DType sum = DType::kFloat32;
   DType element = DType::kFloat32;

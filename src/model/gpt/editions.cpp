@@ -31,7 +31,7 @@ constexpr std::array kGptNeoxOptions{Flags("weight-tie"),   Flags("embd-pdrop"),
                                      Flags("rope-scaling"), Flags("rotary-share"),     Flags("attention-bias"),
                                      Flags("mlp-bias"),     Flags("parallel-residual")};
 
-// Linear weights with std sqrt(2 / (d_in + d_out)), truncated at 3 std.
+// Linear weights have std sqrt(2 / (d_in + d_out)), and embeddings have std 1; both are truncated at 3 std.
 constexpr GptInit kGlorot{.distribution = Distribution::kTruncatedNormal, .embedding_std = 1};
 constexpr GptInit kGpt2Init{
     .distribution = Distribution::kNormal, .embedding_std = 0.02, .linear_std = 0.02, .scales_residuals = true};

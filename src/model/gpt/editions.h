@@ -58,7 +58,7 @@ struct GptEdition {
   bool head_norms = false;                               // each head of q and k is normalised before RoPE
   bool drops_residuals = false;                          // resid_pdrop follows w2 instead of GELU
   bool is_of_library = false;                            // composites are lowered as in transformers
-  std::span<const std::string_view> takes = {};          // flags of options that only some editions have
+  std::span<const std::string_view> takes = {};          // flags of options that some other editions lack
   std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel
   GptInit init = {};
   GptDefaults defaults = {};

@@ -299,8 +299,8 @@ class Gpt {
 // The loss is the mean cross entropy over all positions.
 ModelOutputs build_gpt(ModelBuilder& build, const ModelConfig& model) { return Gpt(build, model).run(); }
 
-// A model of a family sets every option that was not given. If a given option other than the context differs, the model
-// becomes custom.
+// A model that is completely described sets every model option that was not given, except the batch. If a given option
+// other than batch and context differs from the described model, the model becomes custom.
 void fill_architecture(PartialConfig& partial, const NamedModel& named) {
   ModelConfig& model = partial.config.model;
   bool as_named = true;
@@ -318,7 +318,8 @@ void fill_architecture(PartialConfig& partial, const NamedModel& named) {
   model.name = as_named ? named.model.name : std::string(kCustomModel);
 }
 
-// A named model sets the dimensions that were not given. If a given one differs, the model becomes custom.
+// Takes the dimensions that were not given from the preset, but sets d_ff to 4 d_model if d_model was given. If the
+// result differs from the preset, the model becomes custom. Without a preset, rejects missing dimensions.
 void fill_dimensions(PartialConfig& partial, const ModelPreset* preset) {
   ModelConfig& model = partial.config.model;
   const bool own_width = partial.is_given(model.d_model);
