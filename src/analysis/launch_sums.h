@@ -21,7 +21,7 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // bytes of launches that exceed the caches; 0 if the cache size is unknown
+  double uncached_bytes = 0;        // part of `bytes`: launches that exceed the cache; 0 if its size is unknown
   double compute_floor = 0;         // seconds: FLOPs divided by the measured peak; 0 if unknown
   double memory_floor = 0;          // seconds: bytes divided by the measured bandwidth; 0 if unknown
   double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
@@ -72,8 +72,8 @@ std::vector<double> whole_steps(const StepTrace& trace);
 double least_seconds(const StepTrace& trace, const std::optional<double>& flops,
                      const std::optional<double>& bandwidth);
 
-// Names what the launches form together: "step" with an optimizer, otherwise "forward pass", "backward pass" or
-// "forward and backward pass".
+// Names what the launches form together: "forward pass", "backward pass" or "forward and backward pass", or "step" if
+// there are launches of other phases or none at all.
 std::string pass_of(const StepTrace& trace);
 
 // Totals per step, as means over the traced steps.

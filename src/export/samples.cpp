@@ -193,7 +193,7 @@ struct BenchColumn {
   bool right;
 };
 
-// The columns; those that llama-bench also has are as wide as there.
+// The columns. Those that llama-bench also has are as wide as in its own table.
 constexpr std::array kColumns{
     BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
     BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},
