@@ -1,4 +1,4 @@
-// The table of attention by itself, which groups records by everything except their mode.
+// The table of attention by itself: groups records that differ only in mode into rows, and formats the rows.
 #include <fmt/format.h>
 
 #include <algorithm>

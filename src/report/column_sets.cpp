@@ -125,9 +125,9 @@ std::string times_text(const Record& record, std::string_view phase, const Headi
 enum Flags : unsigned { kText = 1, kSetting = 2, kOfPhase = 4, kDoubt = 8 };
 constexpr std::string_view kSample = "std divides by n - 1 (sample)";
 
-// `source` is a column name, or two joined by '|' of which the first known one is used ("label|name"); a statistic of a
-// phase's time ("forward:mean") or, as ":mean", of the row's time; or an entry of kReaders ("=steps"). Empty: the title
-// is also the source.
+// `source` is a column name, or two names joined by '|' ("label|name"), where the first that has a value is used; a
+// statistic of a phase's time ("forward:mean") or, as ":mean", of the row's time; or an entry of kReaders ("=steps").
+// Empty: the title is also the source.
 struct Definition {
   std::string_view title;
   std::string_view source = {};

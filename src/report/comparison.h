@@ -26,7 +26,7 @@ struct RoundFigures {
   double tokens_per_second = 0;  // 0 if unknown
 };
 
-// The results in the record, which must have status ok, and in the trace of a process.
+// The results of a process from its record, which must have status ok, and from its trace.
 RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace);
 
 struct ComparedRound {
