@@ -134,7 +134,7 @@ class Attention:
             x.grad = None
 
     def sample(self, watch=contextlib.nullcontext):
-        """(phase -> seconds, seconds of the whole on the host's clock if the device has its own).
+        """(phase -> seconds, seconds of the whole on the host's clock; None if the device has no other clock).
 
         `watch()` surrounds the forward pass.
         """

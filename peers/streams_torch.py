@@ -14,7 +14,7 @@ def _signed(word):
 
 
 def _shifted(x, bits):
-    """A logical shift to the right of int64."""
+    """Shifts int64 to the right and fills with zeros, as for uint64."""
     return (x >> bits) & ((1 << (64 - bits)) - 1)
 
 
