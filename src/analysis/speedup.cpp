@@ -64,7 +64,7 @@ double student_t(int64_t degrees) {
   return index < kTable.size() ? kTable.at(index) : 2.0 + 2.4 / static_cast<double>(degrees);
 }
 
-// Exact times get an interval of zero width.
+// The baseline's time divided by the other; none if either is null. Exact times get an interval of zero width.
 std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time, bool are_exact) {
   if (baseline == nullptr || time == nullptr) return std::nullopt;
   std::optional<Speedup> speedup = speedup_of(*baseline, *time);

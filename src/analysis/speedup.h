@@ -1,4 +1,4 @@
-// Speedups: how many times faster a record is than its run's baseline, and how much each fusion gains.
+// Speedups: how many times faster a record is than its run's baseline, and how much not lowering composites gains.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Kineto numbers a device's rows by device and stream. All slices are in one row, where they nest; the host's row
+// Kineto numbers a device's rows by device and stream. Ranges and launches nest in one row, kStream; the host's row
 // contains the ranges of steps.
 constexpr int kDevice = 0;
 constexpr int kStream = 7;

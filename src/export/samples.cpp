@@ -250,7 +250,7 @@ std::optional<double> tokens_of(const Record& record) {
   return *record.tokens_per_second * time->median;
 }
 
-// Mean and deviation of the samples' rates, as in llama-bench.
+// Mean and standard deviation of the samples' rates in tokens per second, as in llama-bench.
 std::string rate(const TimeStats& time, double tokens) {
   std::vector<double> rates;
   for (const double seconds : time.samples) rates.push_back(tokens / seconds);
@@ -328,7 +328,7 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
                     {"benchmarks", std::move(rows)}});
 }
 
-// hyperfine's scripts plot over the one parameter that varies.
+// States only the parameters that differ, because hyperfine's scripts plot over the one parameter that varies.
 std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
   const RecordPointers timed = timed_records(records);
   const std::vector<std::string> distinct = distinctions(timed);

@@ -182,7 +182,7 @@ Json roofline_json(const TraceSums& sums) {
           {"ops", std::move(dots)}};
 }
 
-// One point. `sums`: the sums of its trace; null if it has none.
+// One point. `sums`: the sums of the point's trace; null if the point has no trace.
 Json point_json(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
   const Record& record = *point.record;
   const TimeStats* const time = point.time();

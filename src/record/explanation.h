@@ -76,7 +76,7 @@ struct KernelDecision {
   std::string example;                  // the signature of one of the nodes
   std::string chosen;                   // empty if no kernel can run the op
   std::string chosen_by;                // "pinned", "alone", "measured", or "first" (until bench measures the choices)
-  std::vector<std::string> candidates;  // other kernels that could run the op, in order
+  std::vector<std::string> candidates;  // other kernels that could run the op, in the order of the kernel table
   std::vector<std::string> rivals;      // candidates that a trial would time; not in the JSON
   std::vector<RefusedKernel> refused;
   std::vector<ThreadBound> threads;  // empty if a step does not launch the op on host threads

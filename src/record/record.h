@@ -101,7 +101,7 @@ struct FlopsUse {
 
 // A tensor that is live at the predicted peak: its name, the op that writes it, the op's scope and phase, and its size.
 struct TensorUse {
-  std::string name;  // a source's name, or the name in the model; empty if it has none
+  std::string name;  // name of the source, or of the value in the model; empty if there is none
   std::string op;    // empty for a source
   std::string scope;
   std::string phase;  // phase that writes the tensor
@@ -237,7 +237,7 @@ struct Binary {
   LAPTIME_FIELDS(version, commit, build_type, id)
 };
 
-// The run time predicted before the run. The predicted memory is `memory.predicted_peak_bytes`.
+// The times predicted before the steps ran. The predicted memory is `memory.predicted_peak_bytes`.
 struct Prediction {
   std::string from;                      // "measured launches", "data sheet", "reached rates"; empty: no basis
   std::string newest;                    // date of the newest measured launch
@@ -272,7 +272,7 @@ struct Record {
   std::string scope;                       // scope of that op: "layers.3.attn.scores"
   JsonObject config;
   std::string math_mode;                  // the arithmetic that ran; `config.dtype` is the requested type
-  std::map<std::string, TimeStats> time;  // keyed by pass or phase; only times with exactly one sample per step
+  std::map<std::string, TimeStats> time;  // keyed by pass or phase; all entries have samples of the same steps
   HostClock host;
   std::vector<PhaseShare> phases;
   std::vector<ClassShare> classes;  // empty if timing the launches would have slowed the step down too much
@@ -348,7 +348,7 @@ const std::vector<SchemaKey>& machine_keys();
 // Hashes a configuration's canonical text to 16 hexadecimal digits.
 std::string config_hash(std::string_view canonical_text);
 
-// Formats a calendar time like `Record::created`, from seconds since 1970-01-01T00:00:00Z.
+// Formats seconds since 1970-01-01T00:00:00Z as a date like `Record::created`.
 std::string format_utc(int64_t seconds_since_epoch);
 
 }  // namespace laptime

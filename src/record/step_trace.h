@@ -29,7 +29,7 @@ struct TraceLaunch {
 
 // One buffer of a step. The trace owns the strings.
 struct TraceBuffer {
-  std::string_view name;   // name of the source or value; empty if it has none
+  std::string_view name;   // name of the source or value; empty if there is none
   std::string_view op;     // op of the launch that first writes the buffer; empty for a source
   std::string_view scope;  // scope of that launch
   std::string_view phase;  // phase of that launch; "setup" for a source or constant

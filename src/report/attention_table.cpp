@@ -88,7 +88,7 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
 
 TableRow AttentionTable::row_of(const Size& size) const {
   TableRow row{.cells = {size.labels.begin(), size.labels.end()}};
-  std::vector<const Record*> records;  // one per mode; null if it has not arrived
+  std::vector<const Record*> records;  // one per mode; null if the mode's record has not arrived
   for (const std::string& mode : modes_) {
     const auto found = size.by_mode.find(mode);
     records.push_back(found == size.by_mode.end() ? nullptr : &found->second);

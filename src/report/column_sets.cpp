@@ -29,7 +29,7 @@ Json uncertainty(const Record& record, std::string_view phase) { return or_null(
 
 // A short form of the arithmetic that was used: "float32", "float32 split", "bfloat16 autocast".
 Json arithmetic(const Record& record, std::string_view) {
-  // Phrases in math_mode (prepare/prepare.h). Records of other programs may contain other text.
+  // Phrases in math_mode (prepare/prepare.h) and their short forms. Records of other programs may contain other text.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
       {{", some products of three bfloat16 terms", " partly split"},
        {", products of three bfloat16 terms", " split"},
@@ -75,7 +75,7 @@ constexpr std::array kReaders{
            }},
     Reader{"compiled",
            [](const Record& record, std::string_view) { return truth(record.config.text("mode") == "compile"); }},
-    // Timed runs never record allocations, which would slow them down: memory is known from the plan.
+    // Timed runs never record allocations, because recording takes time and the plan tells the memory.
     Reader{"never", [](const Record&, std::string_view) { return truth(false); }}};
 
 // ---- Cells for people

@@ -103,7 +103,7 @@ struct Column {
 // A named set of columns. Tables from the source documents keep their headers, order and kind of standard deviation.
 struct ColumnSet {
   std::string_view name;
-  std::string_view alias;   // the source document that contains the table; empty if none
+  std::string_view alias;   // a second name, after the source document with this table; empty if there is none
   std::string_view help;    // what the table shows
   std::string_view list;    // "NAME@RANK,..."; narrow terminals omit the columns with the highest rank first
   bool has_phases = false;  // the row of a record is followed by rows for its phases

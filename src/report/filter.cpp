@@ -28,7 +28,7 @@ struct Filter::Comparison {
   bool null = false;             // the bare word `null`
   ColumnValue read;              // reads the column from records
   bool compares;                 // whether the column compares rows, as speedup does
-  std::vector<int64_t> ids;      // stored records that match regardless of their value
+  std::vector<int64_t> ids;      // ids of stored records that match regardless of the value in the column
 
   Comparison(std::string name, std::string_view op)
       : column(std::move(name)), op(op), read(column), compares(laptime::compares_rows(column)) {}

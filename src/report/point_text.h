@@ -35,7 +35,8 @@ std::vector<std::string> phases_of(const Record& record);
 // Why a record is not ok: reason, bytes, op and scope; empty if ok.
 std::string reason_of(const Record& record);
 
-// Whether `a` is out of memory and requested less than `b`; without `b`, whether `a` is out of memory.
+// Whether `a` is out of memory and requested less than `b`; without `b`, whether `a` is out of memory. An unknown
+// request counts as the largest.
 bool is_smaller_shortage(const Record& a, const std::optional<Record>& b);
 
 // Explains a record that is out of memory: its configuration, how many bytes it needs and why they are not available,

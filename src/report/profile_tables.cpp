@@ -73,7 +73,7 @@ std::vector<TableCell> sum_cells(const LaunchSum& s, double whole) {
           rate(s.bytes)};
 }
 
-// The seconds of the step that no shown row covers. A row inside a shown row is not counted again.
+// The seconds of all rows that no shown row covers. A row inside a shown row is not counted again.
 double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool>& is_shown) {
   const auto is_within_shown = [&](std::optional<size_t> row) {
     while (row && !is_shown[*row]) row = rows[*row].inside;
@@ -135,8 +135,8 @@ std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& tra
   return rows;
 }
 
-// Classes as rows; for each phase, forward + backward and the whole step, the seconds and their share. The last row is
-// the time between launches, unless launches are selected.
+// Classes as rows, with their seconds and shares in each phase and in the whole step, and their share in forward +
+// backward. The last row is the time between launches, unless launches are selected.
 Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
   const std::vector<LaunchSum> phases = sum_launches(trace, phase_of, test);
