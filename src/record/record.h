@@ -317,9 +317,10 @@ struct Record {
   const TimeStats* main_time() const;
 };
 
-// Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing keys keep their
-// defaults. Throws Error that names the key for a wrong type, a missing name or schema version, an unknown status or
-// schema version, a time in a unit other than "s", or a count that is not the number of samples.
+// Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing optional keys keep
+// their defaults. Throws Error that names the key for a wrong type, a missing name, status, schema version or other
+// required key, an unknown schema version, a time in a unit other than "s", or a count that is not the number of
+// samples.
 Record record_from_json(const Json& json);
 
 // The record as one line of JSON, without a line break; control bytes and characters outside ASCII are \u-escaped.

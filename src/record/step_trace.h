@@ -16,7 +16,7 @@ struct TraceLaunch {
   std::string_view phase;       // "forward", "backward", "optimizer"
   std::string_view scope;       // "layers.3.attn.scores"
   int64_t layer = -1;           // -1: outside the stack of layers
-  std::string_view part;        // outermost module: "attn", "lm_head"
+  std::string_view part;        // outermost module within the layer, or else of the model: "attn", "lm_head"
   std::string_view range;       // path of ranges, "scaled dot product attention/computing softmax"
   std::string_view op;          // "matmul"
   std::string_view work_class;  // "matmul", "softmax", "elementwise", ...
