@@ -178,7 +178,7 @@ def order_of(columns, seed, case, done):
 
 
 def above_start(record):
-    """Peak resident bytes minus those before the first tensor was made; a peer has been imported by then."""
+    """Peak resident bytes minus those before the first tensor was made; a peer's library has been imported by then."""
     return record["memory"]["peak_rss_bytes"] - (record["memory"]["base_rss_bytes"] or 0)
 
 
@@ -329,7 +329,7 @@ def aligned(rows):
 
 
 def floor_of_row(row, floor):
-    """Minimum seconds for the arithmetic of a row. Products of bfloat16 terms have a separate floor."""
+    """Minimum seconds of a row: by multiply-adds if it computes in plain float32, otherwise by the fastest arithmetic."""
     uses_float32 = (row["arithmetic"] or "").startswith("float32") and "bfloat16 terms" not in row["arithmetic"]
     return (floor.get("multiply_add_seconds") if uses_float32 else None) or floor["seconds"]
 

@@ -37,7 +37,7 @@ def environment(allocator, library=None):
 
 
 def check_allocator(allocator):
-    """Raises if this process does not use the given allocator."""
+    """Raises ConfigError if this process does not use the given allocator."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         maps = file.read()
     for name in _PRELOADED:
@@ -148,7 +148,7 @@ def add_options(parser):
 
 
 def run_points(points, measure, measure_apart, options, summary):
-    """Measures the (options, config) of every point, prints summaries and writes records. Returns the exit code."""
+    """Measures every point of `points`, (options, config), prints summaries and writes records. Returns the exit code."""
     if options.output_file not in (None, "-") and not Path(options.output_file).parent.is_dir():
         raise model_config.ConfigError(f"--output-file: no folder {Path(options.output_file).parent}; make it first")
     results = []
