@@ -329,7 +329,7 @@ def aligned(rows):
 
 
 def floor_of_row(row, floor):
-    """Minimum seconds of a row: by multiply-adds if it computes in plain float32, otherwise by the fastest arithmetic."""
+    """Minimum seconds of a row: by multiply-adds if it uses plain float32, otherwise by the fastest arithmetic."""
     uses_float32 = (row["arithmetic"] or "").startswith("float32") and "bfloat16 terms" not in row["arithmetic"]
     return (floor.get("multiply_add_seconds") if uses_float32 else None) or floor["seconds"]
 

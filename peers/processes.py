@@ -148,7 +148,7 @@ def add_options(parser):
 
 
 def run_points(points, measure, measure_apart, options, summary):
-    """Measures every point of `points`, (options, config), prints summaries and writes records. Returns the exit code."""
+    """Measures `points`, which are (options, config), prints summaries and writes records. Returns the exit code."""
     if options.output_file not in (None, "-") and not Path(options.output_file).parent.is_dir():
         raise model_config.ConfigError(f"--output-file: no folder {Path(options.output_file).parent}; make it first")
     results = []
