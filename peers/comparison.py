@@ -10,9 +10,9 @@ import devices
 import records
 
 SAME_WITHIN = 0.02  # ratios within this distance of 1 count as equal
-# Limits on relative differences. In bfloat16 the frameworks keep logits or the whole residual stream in bfloat16,
-# whereas laptime follows the casts of CUDA autocast. In tf32, truncation of the last bits changes a factor of a product
-# by up to 2^-10 of itself.
+# Limits on the relative difference of first losses. In bfloat16 the frameworks keep logits or the whole residual stream
+# in bfloat16, whereas laptime follows the casts of CUDA autocast. In tf32, truncation of the last bits changes a factor
+# of a product by up to 2^-10 of itself.
 FIRST_LOSS_WITHIN = {"float32": 1e-5, "tf32": 1e-3, "bfloat16": 1e-2}
 MUST_AGREE = (
     "edition d_model d_ff num_layers num_heads vocab_size context_length batch_size dtype pass optimizer seed threads "
@@ -151,7 +151,8 @@ def differing_configs(ours, theirs):
 
 
 def loss_difference(ours, theirs, count=None):
-    """Largest relative difference of the first `count` losses of two records (default: all common steps)."""
+    """Largest relative difference of the first `count` losses of two records (default: all common steps); infinite if
+    there are none, or if a loss is missing."""
     pairs = list(zip(ours["loss"]["values"], theirs["loss"]["values"]))[:count]
     if not pairs or any(a is None or b is None for a, b in pairs):
         return float("inf")
@@ -177,7 +178,7 @@ def order_of(columns, seed, case, done):
 
 
 def above_start(record):
-    """Peak resident bytes minus those before the first tensor was made; a peer has been imported by then."""
+    """Peak resident bytes minus those before the first tensor was made; a peer's library has been imported by then."""
     return record["memory"]["peak_rss_bytes"] - (record["memory"]["base_rss_bytes"] or 0)
 
 
@@ -185,7 +186,7 @@ def above_start(record):
 class Memory:
     """The two memory peaks that the rows for a device compare."""
 
-    peak: str  # what `peak_of` returns, for a legend
+    peak: str  # name of the bytes that `peak_of` returns
     second: str
     peak_of: Callable  # record -> bytes
     second_of: Callable
@@ -238,7 +239,8 @@ def row_of(column, rounds):
 
 
 def ratio(ours, theirs):
-    """The ratios theirs / ours of two rows, one per round (whose runs are close in time), and their median."""
+    """The ratio theirs / ours of two rows: median, range and interval over the rounds, because the runs of a round are
+    close in time. None without a common round."""
     rounds = [t / o for o, t in zip(ours["rounds"], theirs["rounds"])]
     if not rounds:
         return None
@@ -327,7 +329,7 @@ def aligned(rows):
 
 
 def floor_of_row(row, floor):
-    """Minimum seconds for the arithmetic of a row. Products of bfloat16 terms have a separate floor."""
+    """Minimum seconds of a row: by multiply-adds if it uses plain float32, otherwise by the fastest arithmetic."""
     uses_float32 = (row["arithmetic"] or "").startswith("float32") and "bfloat16 terms" not in row["arithmetic"]
     return (floor.get("multiply_add_seconds") if uses_float32 else None) or floor["seconds"]
 

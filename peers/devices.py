@@ -16,7 +16,7 @@ DTYPES = ("float32", "tf32", "bfloat16")
 
 
 def check(device, dtype):
-    """Raises if the device cannot compute in this type."""
+    """Raises ConfigError if the device cannot compute in this type."""
     if dtype == "tf32" and device != "cuda":
         raise model_config.ConfigError("tf32 is a mode of NVIDIA tensor cores, which a CPU lacks; use --device cuda")
 
@@ -163,7 +163,7 @@ def missing(torch):
 
 
 def require_card():
-    """Raises unless PyTorch finds a GPU. Checks in a separate process, so that this one uses no memory of the card."""
+    """Raises ConfigError unless PyTorch finds a GPU. Checks in another process, so that this one uses no GPU memory."""
     found = subprocess.run([sys.executable, __file__], capture_output=True, text=True)
     if found.returncode != 0:
         said = found.stderr.strip().splitlines()

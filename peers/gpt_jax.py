@@ -15,7 +15,7 @@ def parameters(c):
     """Name -> float32 array from the seeded streams."""
     out = {}
     for name, (shape, std) in model_config.parameter_shapes(c).items():
-        # norm weights are one plus noise, so that ignoring one changes the loss
+        # Norm weights are 1.0 plus noise, so that a model that ignores them has another loss.
         w = streams.uniform(c["seed"], name, shape, 0.05 if std is None else std)
         out[name] = jnp.array(w + np.float32(1.0) if std is None else w)  # a copy, because a step may donate it
     return out
@@ -56,7 +56,7 @@ def _rms_norm(x, weight):
 def loss(c, p, tokens, targets):
     """Mean cross-entropy of the model over the batch.
 
-    In bfloat16 the weights are cast once and activations stay in it; norms, softmax, RoPE and the loss are float32.
+    For bfloat16 the weights are cast once, and activations are bfloat16; norms, softmax, RoPE and the loss are float32.
     """
     if c["dtype"] == "bfloat16":
         p = {name: w.astype(jnp.bfloat16) for name, w in p.items()}
@@ -115,7 +115,8 @@ def _step(c, state, tokens, targets):
 
 
 def compiled(c, state, tokens, targets):
-    """The compiled function of the pass: (state, tokens, targets) -> (new state, loss).
+    """The compiled function of the pass: (state, tokens, targets) -> (kept, loss). For a step, `kept` is the new state,
+    for forward_backward the gradients, and otherwise None.
 
     A step reuses the memory of its state (donated buffers).
     """

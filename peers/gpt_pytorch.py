@@ -24,7 +24,7 @@ def parameters(c):
     """Name -> trainable float32 tensor from the seeded streams, on the device of the configuration."""
     out = {}
     for name, (shape, std) in model_config.parameter_shapes(c).items():
-        # norm weights are one plus noise, so that ignoring one changes the loss
+        # Norm weights are 1.0 plus noise, so that a model that ignores them has another loss.
         w = uniform(c, name, shape, 0.05 if std is None else std)
         out[name] = (1.0 + w if std is None else w).requires_grad_(True)
     return out
@@ -139,7 +139,8 @@ def _logits(c, p, tables, tokens, tuned):
 
 
 class WrittenOutAdamW:
-    """AdamW as in the source documents: 2025 decays after the update, 2026 before it; eps is added to the plain root."""
+    """AdamW as in the source documents: 2025 decays after the update, 2026 before it; eps is added to sqrt(v) without
+    bias correction."""
 
     def __init__(self, p, rule, lr, betas, eps, weight_decay):
         self.p, self.rule, self.lr, self.betas, self.eps, self.weight_decay = p, rule, lr, betas, eps, weight_decay

@@ -37,7 +37,7 @@ class Step:
         setup["plan"] = time.perf_counter() - started
 
     def sample(self):
-        """(pass -> seconds, None, loss)."""
+        """(pass -> seconds, None because the host's clock is the only one, loss)."""
         started = time.perf_counter()
         kept, loss = self.jax.block_until_ready(self.function(self.state, self.tokens, self.targets))
         seconds = time.perf_counter() - started

@@ -34,7 +34,7 @@ class ConfigError(Exception):
 
 
 def is_named(model):
-    """Whether a name is one of the models of the documents."""
+    """Whether `model` names a model of the documents, or is "custom"."""
     return model == "custom" or _ALIASES.get(model, model) in _SIZES
 
 
@@ -44,7 +44,7 @@ def is_modern(edition):
 
 
 def attention_widths(c):
-    """Columns of the queries, and of the keys and the values."""
+    """(number of columns of the queries, number of columns of the keys, which the values also have)."""
     head = c.get("head_dim") or c["d_model"] // c["num_heads"]
     return head * c["num_heads"], head * (c.get("num_kv_heads") or c["num_heads"])
 
@@ -86,7 +86,7 @@ def resolve(model, edition, given):
 
 
 def parameter_shapes(c):
-    """Name -> (shape, std of the stream, or None for one plus noise), in the order of the model."""
+    """Name -> (shape, std of the stream, or None for 1.0 plus noise), in the order of the model."""
     d, d_ff, layers = c["d_model"], c["d_ff"], c["num_layers"]
     modern, gpt2 = is_modern(c["edition"]), c["edition"] == "gpt2"
     width, kv_width = attention_widths(c)

@@ -69,7 +69,7 @@ def read_keys(model):
 def resolve(model, edition, given):
     """Configuration of a model of the library, like model_config.resolve for the models of the documents."""
     keys = read_keys(model)
-    short = keys["model_type"] == "gpt2"  # the keys of GPT-2 differ; the library accepts both
+    short = keys["model_type"] == "gpt2"  # GPT-2 has other keys; the library accepts them and the usual ones
     size = {
         "d_model": keys.get("hidden_size", keys.get("n_embd")),
         "num_layers": keys.get("num_hidden_layers", keys.get("n_layer")),
@@ -88,7 +88,7 @@ def resolve(model, edition, given):
 
 
 def write(model, folder, seed):
-    """Makes a folder with random weights. Norm weights are not one and biases not zero, so ignoring one changes the loss."""
+    """Makes a folder with random weights. Norm weights are not 1 and biases not 0, so ignoring any changes the loss."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, logging
 

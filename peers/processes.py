@@ -25,7 +25,7 @@ _MEMORY_SHARE = 0.95  # share of the available memory that a point may use; beyo
 
 
 def environment(allocator, library=None):
-    """Environment variables that select this allocator for a process."""
+    """Environment variables that select this allocator for a process; ConfigError if its library is not installed."""
     if allocator not in _PRELOADED:
         return THP if allocator == "thp" else {}
     name, package = _PRELOADED[allocator]
@@ -37,7 +37,7 @@ def environment(allocator, library=None):
 
 
 def check_allocator(allocator):
-    """Raises if this process does not use the given allocator."""
+    """Raises ConfigError if this process does not use the given allocator."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         maps = file.read()
     for name in _PRELOADED:
@@ -50,8 +50,8 @@ def check_allocator(allocator):
 
 
 def launcher(options):
-    """The words that start a script: Python and, if requested, PyTorch's launcher for CPUs, which binds the threads and sets
-    up OpenMP. The launcher would preload an allocator, but --allocator overrides it."""
+    """The words that start a script: Python and, if requested, PyTorch's launcher for CPUs, which binds the threads and
+    sets up OpenMP. The launcher may not preload an allocator, because --allocator chooses it."""
     if not getattr(options, "launcher", False):
         return [sys.executable]
     words = [sys.executable, "-m", "torch.backends.xeon.run_cpu", "--ninstances", "1"]
@@ -100,7 +100,8 @@ def how_it_ended(code, stderr):
 def measure_in_child(script, options, config, flag_names=None, left_out=()):
     """The record of one point, measured in a fresh process. If the process dies, the record states the reason.
 
-    `options` are passed to `script` as flags. `flag_names` contains the flags that are spelt differently from their field.
+    `options` are passed to `script` as flags, except those in `left_out`. `flag_names` contains the flags that are
+    spelt differently from their field.
     """
     flags = [*launcher(options), str(script), "--in-process"]
     for key, value in vars(options).items():
@@ -147,7 +148,7 @@ def add_options(parser):
 
 
 def run_points(points, measure, measure_apart, options, summary):
-    """Measures the (options, config) of every point, prints summaries and writes records. Returns the exit code."""
+    """Measures `points`, which are (options, config), prints summaries and writes records. Returns the exit code."""
     if options.output_file not in (None, "-") and not Path(options.output_file).parent.is_dir():
         raise model_config.ConfigError(f"--output-file: no folder {Path(options.output_file).parent}; make it first")
     results = []

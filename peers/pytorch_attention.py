@@ -134,7 +134,7 @@ class Attention:
             x.grad = None
 
     def sample(self, watch=contextlib.nullcontext):
-        """(phase -> seconds, seconds of the whole on the host's clock if the device has its own).
+        """(phase -> seconds, seconds of the whole on the host's clock; None if the device has no other clock).
 
         `watch()` surrounds the forward pass.
         """
@@ -201,7 +201,7 @@ def measure(config):
 
 
 def summary(record):
-    """A one-line summary."""
+    """One line with the times of a point, the bytes held before backward, and the peak."""
     c = record["config"]
     head = f"{c['implementation']:<8}{c['dtype']:<9} d {c['d_model']:<5} sequence {c['context_length']:<6}"
     if record["status"] != "ok":

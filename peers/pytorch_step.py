@@ -70,7 +70,7 @@ class Step:
             w.grad = None
 
     def sample(self):
-        """(phase or pass -> seconds, seconds of the whole on the host's clock if the device has its own, loss)."""
+        """(phase or pass -> seconds, seconds of the whole on the host's clock or None without another clock, loss)."""
         wanted = self.config["pass"]
         if wanted != "step":
             self._release()  # in a step, releasing gradients is part of the timed work
@@ -95,7 +95,7 @@ class Step:
 
 
 def phases(wanted, marks):
-    """Phase or pass -> seconds, from the times of its marks: start, gradients released, and the end of each phase."""
+    """Phase or pass -> seconds, from the times of the marks: start, gradients released, and the end of each phase."""
     released, forwarded, *later = marks[1:]
     if wanted in ("forward", "inference"):
         return {wanted: forwarded - released}

@@ -33,7 +33,7 @@ class Program:
     prepare: Callable  # (config, setup: dict to fill) -> object with sample() -> (phase -> seconds, host seconds, loss)
     version: Callable  # () -> text
     math_mode: Callable  # config -> text
-    check: Callable  # (config) raises ConfigError
+    check: Callable  # config -> None; raises ConfigError for a point that the system cannot run
     add_options: Callable = lambda parser: None
     config_of: Callable = lambda options: {}  # additional config values of the system
     devices: tuple = ("cpu",)

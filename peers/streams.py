@@ -12,7 +12,7 @@ _CHUNK = 1 << 20  # elements per chunk; small, so that temporaries do not raise 
 
 
 def _splitmix64(x):
-    """The finaliser of SplitMix64 on uint64, wrapping."""
+    """One step of SplitMix64 on uint64: adds the constant and mixes the bits, modulo 2^64."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -33,7 +33,7 @@ def key_of(seed, name):
 
 
 def scale_of(std):
-    """The float32 factor of `uniform`."""
+    """The float32 factor `a` of `uniform`."""
     return np.float32(math.sqrt(3.0) * std)
 
 

@@ -14,12 +14,12 @@ def _signed(word):
 
 
 def _shifted(x, bits):
-    """A logical shift to the right of int64."""
+    """Shifts int64 to the right and fills with zeros, as for uint64."""
     return (x >> bits) & ((1 << (64 - bits)) - 1)
 
 
 def _splitmix64(x):
-    """The finaliser of SplitMix64 on the bits of int64, which wrap around like uint64."""
+    """One step of SplitMix64 on the bits of int64, which wrap around like uint64."""
     x = x + _signed(0x9E3779B97F4A7C15)
     x = (x ^ _shifted(x, 30)) * _signed(0xBF58476D1CE4E5B9)
     x = (x ^ _shifted(x, 27)) * _signed(0x94D049BB133111EB)

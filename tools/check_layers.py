@@ -40,7 +40,7 @@ def reach(table: dict[str, tuple[bool, list[str]]]) -> dict[str, set[str]]:
 
 
 def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
-    """Returns the layer of a file, given its path relative to src/."""
+    """Returns the layer of a file, given its path relative to src/; None if the file belongs to no layer."""
     if path == "main.cpp":
         return "main"
     if path.startswith("ops/"):

@@ -52,7 +52,8 @@ def argument_lists(parameters: str) -> list[str]:
 
 
 def defined_names(declaration: str, has_body: bool, is_anonymous: bool) -> list[str]:
-    """Returns the names that a declaration defines with internal linkage: of a function, each list of arguments."""
+    """Returns the names that a declaration defines with internal linkage. A function has one name for each list of
+    argument types that it accepts: "f(int)"."""
     declaration = re.sub(r"^template <.*?> ?(?=[\w\[])", "", " ".join(declaration.split()))
     kind = TYPE.match(declaration)
     function = FUNCTION.match(declaration)

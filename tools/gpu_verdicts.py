@@ -150,7 +150,7 @@ def predicted_memory(records: list[dict]) -> Verdict:
 
 
 def documents(records: list[dict]) -> Verdict:
-    """Checks that each point of the documents' sizes was measured or is out of memory."""
+    """Returns the verdict on whether each point of the documents' sizes was measured or is out of memory."""
     seen = {}
     for record in records:
         config = record["config"]

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 _OK = 0
-# Exit codes with complete records: some points failed, and their records state why; a comparison exceeded --fail-above,
-# or could not be judged.
+# Exit codes with complete records. _FAILED: some points failed, and their records state why, or a comparison exceeded
+# --fail-above. _UNDECIDED: a comparison could not be judged.
 _FAILED = 1
 _UNDECIDED = 3
 
@@ -122,7 +122,7 @@ class _Lines:
 
 
 def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, bytes, list[str]]:
-    """The exit code, whether Ctrl-C ended the program, its standard output, and the lines of its standard error."""
+    """Runs the program. Returns (exit code, whether Ctrl-C was pressed, output, lines of standard error)."""
     try:
         child = subprocess.Popen([path(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, start_new_session=True)
@@ -169,10 +169,12 @@ def failure(code: int, errors: list[str]) -> str:
 
 
 def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[str]], Any]) -> Any:
-    """Runs a command and reads the lines that it prints.
+    """Runs a command and returns what `read` makes of the lines that it prints.
+
+    Gives a LaptimeWarning for the exit codes _FAILED and _UNDECIDED.
 
     Raises:
-        Error: bad input, or a failure without a record.
+        Error: any other exit code, such as for bad input, or a failure without a record.
         Interrupted: Ctrl-C.
     """
     code, interrupted, output, errors = _run(words, watcher)
@@ -190,7 +192,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
 
 
 def output_of(words: list[str], watcher: Watcher | None = None) -> bytes:
-    """The output of a command. Raises Error if it does not exit with 0."""
+    """The output of a command. Raises Error if it does not exit with 0, and Interrupted after Ctrl-C."""
     code, interrupted, output, errors = _run(words, watcher)
     if interrupted:
         raise Interrupted("laptime: interrupted")

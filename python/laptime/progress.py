@@ -12,7 +12,7 @@ _STEP = re.compile(r"step (\d+) of (\d+)")
 
 
 def _in_notebook() -> bool:
-    """Whether cells show widgets and displays; IPython in a terminal does not."""
+    """Whether this is a notebook, which can show displays and widgets; IPython in a terminal cannot."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")

@@ -34,7 +34,7 @@ def _html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value in a table: empty if there is none, and four digits for a fraction."""
+    """A value as text in a table: empty for None, four significant digits for a float."""
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -55,8 +55,8 @@ def _bytes(count: float) -> str:
 
 
 def _uncertainty(record: dict[str, Any]) -> float:
-    """Half-width of the median's 95 % interval as a fraction of the median; for few samples, that of the mean by Student's
-    t; 1 for a single sample; 0 for a prediction."""
+    """Larger half of the median's 95 % interval as a fraction of the median; for 2 to 5 samples, half of the mean's
+    interval by Student's t as a fraction of the mean; 1 for a single sample; 0 for a prediction."""
     seconds, low, high = (record.get(key) for key in ("median_s", "ci_low_s", "ci_high_s"))
     if seconds and low is not None and high is not None:
         return max(high - seconds, seconds - low) / seconds
@@ -80,8 +80,8 @@ def _ratio(slower: dict[str, Any], faster: dict[str, Any]) -> str:
 
 
 class Record(dict):
-    """One run: column names with their values, or None if there is no value. A value is a key, `record["median_s"]`, and
-    an attribute, `record.median_s`."""
+    """One record: values by column name, None for a missing value. A value can be read as `record["median_s"]` or as
+    `record.median_s`."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -162,7 +162,7 @@ class Records(Sequence):
 
 @dataclass(frozen=True)
 class Report:
-    """One point: findings, values by kind and subject, and tables by name."""
+    """One point: findings (values of a kind and a subject) and tables by name."""
 
     name: str
     status: str = "ok"

@@ -172,7 +172,7 @@ class _Recorder:
             self._input.write(json.dumps(line).encode() + b"\n")
             self._input.flush()
         except BrokenPipeError:
-            pass  # the output states the reason
+            pass  # the program has ended; refusal() reports its messages
         answer = self._output.readline()
         if not answer:
             raise self.refusal()
@@ -184,7 +184,7 @@ class _Recorder:
             self._child.send_signal(signal.SIGINT)
 
     def records(self) -> Records:
-        """The record, after the last step has been sent."""
+        """Ends the series and returns its record. Raises Error without a record, and Interrupted after Ctrl-C."""
         try:
             self._input.close()
         except BrokenPipeError:

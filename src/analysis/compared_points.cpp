@@ -35,8 +35,9 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   }
 }
 
-// The reason why the records' verdicts rule out a decision; empty if they do not. From kFewestProcesses processes on,
-// unstable records are accepted, because the interval covers their spread; records that drift are not.
+// The reason why the records' verdicts rule out a decision: at least half of the records drift or are unstable. From
+// kFewestProcesses processes on, only drift counts, because the interval covers the spread of unstable records. Empty
+// if the verdicts allow a decision.
 std::string doubt(const std::vector<Record>& processes) {
   const auto count = [&](Stability stability) {
     return std::ranges::count_if(processes,
@@ -50,7 +51,7 @@ std::string doubt(const std::vector<Record>& processes) {
                      drifting >= unstable ? "found no steady state" : "are unstable");
 }
 
-// Sets the reason unless one is already set.
+// Sets the word and the reason unless they are already set.
 void set_unjudged(StoredPair& pair, std::string_view word, const std::string& reason) {
   if (!pair.unjudged.empty()) return;
   pair.unjudged = word;

@@ -33,7 +33,7 @@ struct StoredPair {
   std::optional<double> ratio{};  // B / A
   std::optional<Interval> interval{};
   // Why the pair cannot be judged, as a word ("undecided", kMissing, or a record's status) and in a sentence; both are
-  // empty if the interval decides.
+  // empty if the verdict follows from the interval alone.
   std::string unjudged{}, reason{};
 
   // B compared with A: "faster", "slower", "same" (within `margin`), "undecided" or `unjudged`.

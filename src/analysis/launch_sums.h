@@ -21,9 +21,9 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // bytes of launches that exceed the caches; 0 if the cache size is unknown
-  double compute_floor = 0;         // seconds: FLOPs divided by the measured peak; 0 if unknown
-  double memory_floor = 0;          // seconds: bytes divided by the measured bandwidth; 0 if unknown
+  double uncached_bytes = 0;        // part of `bytes`: launches that exceed the cache; 0 if its size is unknown
+  double compute_floor = 0;         // seconds: FLOPs / peak; 0 for communication or an unknown peak
+  double memory_floor = 0;          // seconds: bytes / bandwidth; 0 for communication or an unknown bandwidth
   double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
   std::vector<double> instances{};  // seconds of every launch of every traced step, in order
   std::vector<double> by_step{};    // seconds in each traced step
@@ -36,8 +36,8 @@ struct LaunchSum {
 
 // The columns that launch filters can use: phase, scope, layer, ...
 std::vector<std::string_view> launch_columns();
-// The value of a launch in one of launch_columns(), whose name may be written as in a table header ("Class"). Throws
-// Error for any other name.
+// The value of a launch in a column of launch_columns(). The column's name may be written as in a table header
+// ("Class"). Throws Error for any other name.
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;
@@ -68,12 +68,12 @@ std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& te
 std::vector<double> whole_steps(const StepTrace& trace);
 
 // The minimum seconds of all launches: FLOPs at `flops` per second or bytes at `bandwidth`, whichever takes longer for
-// each launch. An unknown rate counts as infinite.
+// each launch. An unknown rate counts as infinite, and communication takes no time.
 double least_seconds(const StepTrace& trace, const std::optional<double>& flops,
                      const std::optional<double>& bandwidth);
 
-// Names what the launches form together: "step" with an optimizer, otherwise "forward pass", "backward pass" or
-// "forward and backward pass".
+// Names what the launches form together: "forward pass", "backward pass" or "forward and backward pass", or "step" if
+// there are launches of other phases or none at all.
 std::string pass_of(const StepTrace& trace);
 
 // Totals per step, as means over the traced steps.

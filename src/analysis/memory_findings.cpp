@@ -46,7 +46,7 @@ void add_shares(const MemoryLedger& ledger, std::vector<Finding>& findings) {
   }
 }
 
-// Requested bytes held at the end of a phase; none if the record lacks them.
+// Requested bytes held at the end of forward or backward; none for another phase, or if the record lacks them.
 std::optional<int64_t> held_after(const Record& record, const StepTrace& trace, const MemoryLedger& ledger,
                                   const std::string& phase) {
   const std::optional<int64_t> after = phase == "forward"    ? record.memory.after_forward_bytes

@@ -21,8 +21,8 @@ bool was_held(const Record& record);
 // The memory available to the step, and what limits it.
 struct UsableMemory {
   int64_t bytes = 0;
-  bool is_limit = false;           // whether --memory-limit limits it
-  std::optional<int64_t> whole{};  // the whole memory, of which `bytes` is kUsableFraction; only for predictions
+  bool is_limit = false;           // whether `bytes` is the value of --memory-limit
+  std::optional<int64_t> whole{};  // `bytes` / kUsableFraction: the memory's size; only for predictions without a limit
 };
 // The memory that was available to the record's step; none if the record does not state it.
 std::optional<UsableMemory> usable_memory(const Record& record);

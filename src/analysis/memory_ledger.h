@@ -61,14 +61,13 @@ class MemoryLedger {
   size_t launches() const { return held_.size(); }
   // Bytes held while a launch runs.
   const CategoryBytes& held(size_t launch) const { return held_[launch]; }
-  // Divides the step into this number of stretches; returns the launch with the most memory in each.
+  // Divides the step into `columns` stretches of launches; returns the launch with the most memory in each stretch.
   std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }
-  // Bytes at the peak that no tensor requested, due to alignment and gaps in the arena. The plan allocates
-  // peak().total() plus these.
+  // Bytes at the peak that no tensor requested, due to alignment and gaps in the arena.
   int64_t rounding() const { return rounding_; }
-  int64_t planned() const { return peak().total() + rounding_; }
+  int64_t planned() const { return peak().total() + rounding_; }  // bytes that the plan allocates
   int64_t resident() const { return resident_; }  // bytes requested by buffers that live for the whole run
 
   // The phases, in the order in which they begin.

@@ -1,4 +1,4 @@
-// Groups the buffers of a trace by the op that writes them and by the module that they are saved for.
+// Groups the buffers of a trace by the module and the op that write them, and by type, shape or size.
 #include "analysis/memory_tensors.h"
 
 #include <fmt/format.h>

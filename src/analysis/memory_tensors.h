@@ -33,7 +33,7 @@ struct SavedBlock {
 struct SavedBytes {
   int64_t total = 0;
   int64_t copies = 0;               // part of `total`: autocast copies of parameters
-  int64_t shared = 0;               // inputs and constants that backward reads
+  int64_t shared = 0;               // part of `total`: inputs and constants that backward reads
   std::vector<SavedBlock> blocks;   // in the order of their first layers
   SavedBlock rest;                  // tensors written outside the layers
   std::vector<SavedTensors> parts;  // saved bytes of the step by module ("attn", "inputs and constants") and op,
@@ -45,7 +45,7 @@ SavedBytes saved_bytes_of(const StepTrace& trace);
 // "layers 0-11", "layer 3", "layers 0-2, 4"
 std::string layers_text(const std::vector<int64_t>& layers);
 
-// The largest allocations of a step. Equal layers share a group.
+// A group of equal tensors that one op writes in a module; tensors of all layers are in the same group.
 struct LargeTensors {
   std::string name;             // "layers.*.attn.weights"; empty if the tensors have none
   std::string scope;            // scope of the op that writes them
@@ -58,7 +58,7 @@ struct LargeTensors {
 // peak first.
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top);
 
-// A title for a group: its name, or the op and scope that write it.
+// A title for a group: the tensors' name, or without one, the op that writes them and the op's scope.
 std::string title_of(const LargeTensors& tensors);
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
 // Findings about a planned point: whether it fits, how long a step and a training run take, and what would fit; also
-// predictions compared with times.
+// predictions compared with measured or published times.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace laptime {
 
-// The facts found about one planned point.
+// The facts about one planned point, from which plan_findings() derives findings.
 struct PlannedPoint {
   Record record;  // has `prediction`, and the reason if the point does not fit
   // The --recompute value with the least recomputation that fits, or "nothing fits", if the point as given does not
@@ -23,11 +23,11 @@ struct PlannedPoint {
   std::string fitting_recompute{};
   std::optional<int64_t> largest_batch{};    // largest batch that fits; 0: no batch fits
   std::optional<int64_t> largest_context{};  // largest context that fits; 0: no context fits
-  // Both limits without recomputation, for a point with --recompute auto.
+  // The largest batch and context without recomputation; only for a point with --recompute auto.
   std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
-  std::optional<Record> compiled{};  // the same point with --mode compile, if only that fits or it is faster
-  // For a machine described by its data sheet: the launches of a step, the seconds to start one, and the smallest
-  // context at which kernels take longer than their launches.
+  std::optional<Record> compiled{};  // the same point with --mode compile, if only compile mode fits or if it is faster
+  // For a machine described by its data sheet: the number of launches in a step, the seconds to start one launch, and
+  // the smallest context at which running the kernels takes longer than starting them.
   std::optional<int64_t> launches{};
   double launch_s = 0;
   std::optional<int64_t> launch_bound_below{};
@@ -47,8 +47,8 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
 
 // Returns the finding training_time with these values, as far as they are known: tokens, steps, time_s, low_s, high_s,
 // price_per_hour, price, price_low, price_high, kwh. Based on the measured median of a step and its 95 % interval or,
-// in a predicted record, on the predicted time. None for a pass other than a step, and if the record has no time or,
-// for epochs, no data.
+// in a predicted record, on the predicted time. None for a pass other than a step, if the number of tokens is unknown
+// (a budget in epochs needs the record's data), or if the record lacks a time, its batch or its context.
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget);
 
 // Tokens per second of a pass that takes `seconds`; none if the record lacks its batch or context.

@@ -22,7 +22,7 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
 
-// A key that is equal for records of one command that differ only in `options`.
+// A key that two records share if they are from one command and differ at most in `options`.
 std::string point_of_run(const Record& record, std::vector<std::string_view> options) {
   if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // chosen by the rule
   return record.run + '\n' + point_without(record, options);
@@ -64,7 +64,7 @@ double student_t(int64_t degrees) {
   return index < kTable.size() ? kTable.at(index) : 2.0 + 2.4 / static_cast<double>(degrees);
 }
 
-// Exact times get an interval of zero width.
+// The baseline's time divided by the other; none if either is null. Exact times get an interval of zero width.
 std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time, bool are_exact) {
   if (baseline == nullptr || time == nullptr) return std::nullopt;
   std::optional<Speedup> speedup = speedup_of(*baseline, *time);

@@ -1,4 +1,4 @@
-// Speedups: how many times faster a record is than its run's baseline, and how much each fusion gains.
+// Speedups: how many times faster a record is than its run's baseline, and how much not lowering composites gains.
 #pragma once
 
 #include <functional>
@@ -21,19 +21,20 @@ struct Speedup {
   Interval interval;
 };
 
-// A key that is equal for records of one machine that differ only in `options` and in `timeout`.
+// A key that two records share if they are from one machine and their configurations differ at most in `options` and in
+// `timeout`.
 std::string point_without(const Record& record, const std::vector<std::string_view>& options);
 
-// The ratio of the times of two records; none unless both have one.
+// The baseline's time divided by the record's; none unless both records have a time.
 std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 
-// The ratio of two medians, with a bootstrap interval if both sides have enough samples, otherwise the delta method
-// with Student's t. A single sample has no known spread and counts as uncertain by 100 %. The ratio of a time to itself
-// is exact. None unless both medians are positive.
+// The baseline's median divided by the other, with a bootstrap interval if both sides have enough samples, otherwise
+// one by the delta method with Student's t. A single sample has no known spread and counts as uncertain by 100 %. The
+// ratio of a time to itself is exact. None unless both medians are positive.
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
-// Half-width of the median's 95 % interval, as a fraction of the median; for few samples, that of the mean, using
-// Student's t. None for a single sample and for a record's predicted time.
+// Larger half of the median's 95 % interval, as a fraction of the median; for few samples, half of the mean's interval
+// by Student's t, as a fraction of the mean. None for a single sample and for a record's predicted time.
 std::optional<double> uncertainty_of(const TimeStats& time);
 std::optional<double> uncertainty_of(const Record& record, std::string_view phase = {});
 
@@ -49,7 +50,8 @@ class Speedups {
   // Call for each row of the table, measured or not, before comparing any: it determines what a run varies.
   void plan(const Record& record);
 
-  // Adds a record as a baseline. Ignores records that are not ok or not a baseline.
+  // Keeps the times of a record that is a baseline for speedup() or, with no composite lowered, for gain(). Ignores all
+  // other records, and those that are not ok or have no run.
   void add(const Record& record);
 
   // Whether some planned run varies an option that affects the choice of baseline.

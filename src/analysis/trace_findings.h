@@ -17,7 +17,7 @@ namespace laptime {
 //   class_share        of each class of work, largest first: total_s, share, of_bound, bound ("compute", "memory"),
 //                      in_cache
 //   phase_time         of each phase: total_s, share, launches, class, class_share (its largest class), of_bound
-//   rates              peak_flops_per_second, bandwidth_bytes_per_second: used for the bounds; from (of a prediction)
+//   rates              peak_flops_per_second, bandwidth_bytes_per_second: used for the bounds; from: for a prediction
 //   pass_bound         arithmetic_s, memory_s, of_bound: minimum time of all launches
 //   tracing            traced_s, untraced_s, ratio with its interval, traced_steps, untraced_steps, mean_ratio,
 //                      is_disturbed

@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Kineto numbers a device's rows by device and stream. All slices are in one row, where they nest; the host's row
+// Kineto numbers a device's rows by device and stream. Ranges and launches nest in one row, kStream; the host's row
 // contains the ranges of steps.
 constexpr int kDevice = 0;
 constexpr int kStream = 7;
@@ -23,7 +23,7 @@ struct Detail {
   bool figures = true;        // signature, FLOPs and bytes of each launch
   bool kernels = true;        // the kernel of each launch
   bool memory_events = true;  // each allocation and free
-  int64_t shortest = 0;       // adjacent launches shorter than this, in nanoseconds, share a slice
+  int64_t shortest = 0;       // adjacent launches and ranges shorter than this, in nanoseconds, share a slice
 };
 
 // The string as a JSON literal, with quotes.
@@ -114,7 +114,7 @@ class TraceWriter {
           escaped(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin, args);
   }
 
-  // Writes a slice for each communication launch, in the order of the plan.
+  // Writes a slice for each communication launch that moves bytes, in the order of the plan.
   void write_communication(const StepSpan& span) {
     const std::vector<int64_t>& times = span.step->communication;
     size_t at = 0;

@@ -61,8 +61,8 @@ struct ExportFormat {
 
 std::span<const ExportFormat> export_formats();
 
-// Size limits: a trace of one step is reduced to stay below the first, and one of all steps (--steps all) below the
-// second.
+// Size limits of the format "trace": the first for one step, the second for all steps (--steps all). A larger trace is
+// written with fewer details.
 inline constexpr size_t kMaxTraceBytes = 5'000'000;
 inline constexpr size_t kMaxLongTraceBytes = 100'000'000;
 
@@ -79,7 +79,7 @@ std::string pickled(const Json& value);
 using RecordPointers = std::vector<const Record*>;
 std::vector<std::string> distinctions(const RecordPointers& records);
 
-// The trace as JSON; omits details as long as the text would exceed `max_bytes`.
+// The trace as JSON; omits details, one kind after the other, as long as the text exceeds `max_bytes`.
 std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes);
 
 }  // namespace laptime

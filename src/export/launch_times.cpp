@@ -63,7 +63,7 @@ std::string nsys(std::span<const TracedRecord> records, const ExportOptions& opt
   for (const Slice& slice : slices_of(traced, options.steps).slices) {
     const bool is_launch = slice.kind == Slice::Kind::kLaunch;
     if (is_launch == ranges) continue;
-    // nsys starts a range in the default domain with a colon.
+    // nsys begins the name of a range in the default domain with a colon.
     const std::string name = is_launch ? fmt::format("{}:{}", slice.name, traced.trace->launch(slice.launch).kernel)
                                        : fmt::format(":{}", slice.name);
     by_name[name].push_back(static_cast<double>(slice.end - slice.begin));

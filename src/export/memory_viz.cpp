@@ -103,7 +103,7 @@ class Snapshot {
     return {{"filename", file}, {"name", name}, {"line", line}};
   }
 
-  // The op that writes the buffer and its phase, as stack frames, innermost first.
+  // The op that writes the buffer (for a source, the source itself) and the phase, as stack frames, innermost first.
   Json frames(size_t index) const {
     const TraceBuffer buffer = trace_.buffer(index);
     Json frames = Json::array();

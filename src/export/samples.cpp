@@ -193,7 +193,7 @@ struct BenchColumn {
   bool right;
 };
 
-// The columns; those that llama-bench also has are as wide as there.
+// The columns. Those that llama-bench also has are as wide as in its own table.
 constexpr std::array kColumns{
     BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
     BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},
@@ -250,7 +250,7 @@ std::optional<double> tokens_of(const Record& record) {
   return *record.tokens_per_second * time->median;
 }
 
-// Mean and deviation of the samples' rates, as in llama-bench.
+// Mean and standard deviation of the samples' rates in tokens per second, as in llama-bench.
 std::string rate(const TimeStats& time, double tokens) {
   std::vector<double> rates;
   for (const double seconds : time.samples) rates.push_back(tokens / seconds);
@@ -328,7 +328,7 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
                     {"benchmarks", std::move(rows)}});
 }
 
-// hyperfine's scripts plot over the one parameter that varies.
+// States only the parameters that differ, because hyperfine's scripts plot over the one parameter that varies.
 std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
   const RecordPointers timed = timed_records(records);
   const std::vector<std::string> distinct = distinctions(timed);

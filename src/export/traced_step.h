@@ -29,7 +29,8 @@ struct StepSpan {
 };
 
 // Each warm-up step of the record is one slice, followed by the chosen steps without the untraced time between them. An
-// outer slice comes before its inner ones, and equal neighbours are merged. Names live as long as the trace.
+// outer slice comes before its inner ones, and adjacent launches in the same phase, module or range share its slice.
+// Names live as long as the trace.
 struct StepSlices {
   std::vector<Slice> slices;
   std::vector<StepSpan> steps;
@@ -43,7 +44,7 @@ const TracedStep& median_step(const StepTrace& trace);
 StepSlices slices_of(const TracedRecord& traced, ExportedSteps steps);
 
 struct MemoryChange {
-  size_t launch = 0;  // happens just before this launch, or at the end if it is the number of launches
+  size_t launch = 0;  // index of the launch that follows the change; the number of launches at the end of the step
   size_t buffer = 0;
   bool is_alloc = true;
 };

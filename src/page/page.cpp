@@ -31,7 +31,7 @@ namespace {
 constexpr size_t kAllColumns = 4800;
 constexpr size_t kMostColumns = 300;
 constexpr size_t kFewestColumns = 60;
-constexpr size_t kMostConfigurations = 64;  // points whose complete configuration is on the page
+constexpr size_t kMostConfigurations = 64;  // a page with more points omits their complete configurations
 
 // Keeps only as many digits as a chart can show, so that the JSON stays short.
 Json number(double value) {
@@ -56,8 +56,8 @@ Json time_json(const Record& record, const TimeStats& time) {
           {"max_s", number(time.max)},         {"samples", time.count}};
 }
 
-// The time that was predicted before a measured run. None if launches that had been measured before are less than half
-// of it, as in the first run of a dtype or of new shapes.
+// The time that was predicted before a measured run. None if less than half of it came from measured launches, as in
+// the first run with a dtype or with new shapes.
 std::optional<double> forecast_of(const Record& record) {
   constexpr double kLeastMeasured = 0.5;
   if (is_predicted(record) || record.prediction.measured_share.value_or(0) < kLeastMeasured) return {};
@@ -182,7 +182,7 @@ Json roofline_json(const TraceSums& sums) {
           {"ops", std::move(dots)}};
 }
 
-// One point. `sums`: the sums of its trace; null if it has none.
+// One point. `sums`: the sums of the point's trace; null if the point has no trace.
 Json point_json(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
   const Record& record = *point.record;
   const TimeStats* const time = point.time();
@@ -297,7 +297,7 @@ Json verdicts_json(const PagePoints& points) {
 }
 
 Json answers_json(const PagePoints& points) {
-  // The point that the page opens with comes first, followed by those with the same work.
+  // The point that the page opens with comes first, followed by the points with the same work, then by all others.
   const PagePoint* const headline = &points[points.headline];
   std::vector<const PagePoint*> order;
   for (const PagePoint& point : points.all) order.push_back(&point);

@@ -13,8 +13,8 @@
 
 namespace laptime {
 
-// An option in which points differ, such as the context. Values that are numbers are in numeric order, others in the
-// order of the records.
+// An option in which points differ, such as the context. The values are in numeric order if all of them are numbers,
+// otherwise in the order of the records.
 struct PageAxis {
   std::string key;    // the option's tag in point names: "ctx"
   std::string title;  // "context"
@@ -23,7 +23,7 @@ struct PageAxis {
 
 struct PagePoint {
   const Record* record = nullptr;
-  const StepTrace* trace = nullptr;  // the record's trace, or else the newest of its point; null if none exists
+  const StepTrace* trace = nullptr;  // the record's, or that of another record of the point; null if none exists
   std::map<std::string, std::string> values{};  // keyed by axis key
   std::string name{};                           // unique within its group: "bfloat16 compile"
   std::string full_name{};                      // unique on the page: "step, context 128, bfloat16 compile"
@@ -54,7 +54,8 @@ struct PagePoints {
 
   const PagePoint& operator[](size_t index) const { return all[index]; }
   const PageGroup& group_of(const PagePoint& point) const { return groups[point.group]; }
-  // Speed-up of the point over its group's base. None for the base itself, for other work, and without a time.
+  // Speed-up of the point over its group's base. None for the base itself, in a group of different work, and without a
+  // time.
   std::optional<Speedup> against_base(const PagePoint& point) const;
 };
 

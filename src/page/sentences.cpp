@@ -64,7 +64,8 @@ std::string place_of(const PagePoints& points, const PagePoint& point) {
   return "";
 }
 
-// ", 257 ms of them in the optimizer": the phase with the largest saving. Empty if the phases were not timed.
+// ", 257 ms of them in the optimizer": the phase with the largest saving. Empty if no phase saves time, or if phases
+// were not timed.
 std::string most_saved(const PagePoint& from, const PagePoint& to) {
   std::string_view most;
   double saved = 0;
@@ -81,7 +82,7 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
   return fmt::format(", {} of them in {}{}", brief_seconds(saved), most == "optimizer" ? "the " : "", most);
 }
 
-// Whether the interval of the ratio of a group's two fastest points includes 1.
+// Whether a group's two fastest points may be equally fast: the interval of their ratio includes 1.
 bool is_tie(const PagePoints& points, const PageGroup& group) {
   if (!group.second) return false;
   const auto ratio = speedup_of(*points[*group.second].record, *points[*group.fastest].record);

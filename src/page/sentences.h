@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// "small, 2 layers, batch 2: one training step on AMD EPYC, 2 threads"
+// "small GPT, 2 layers, batch 2: one training step on AMD EPYC, 2 threads"
 std::string page_title(const PagePoints& points);
 
 // "bfloat16 compile is fastest: 353 ms, 2.6x float32 eager (2.4-2.9)", for the point that the page opens with.

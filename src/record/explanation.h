@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// Parameters with the same shape and place; layer numbers are replaced by '*'.
+// Parameters that have the same shape and, once layer numbers are replaced by '*', the same name.
 struct ParameterGroup {
   std::string name;  // "layers.*.attn.q_proj.weight"
   std::vector<int64_t> shape;
@@ -31,7 +31,7 @@ struct CompositeUse {
   LAPTIME_FIELDS(op, whole, reason)
 };
 
-// A graph after one pass.
+// The number of nodes in the graph after one pass over it.
 struct PassOutcome {
   std::string pass;
   int64_t nodes = 0;
@@ -75,8 +75,8 @@ struct KernelDecision {
   int64_t nodes = 0, signatures = 0;
   std::string example;                  // the signature of one of the nodes
   std::string chosen;                   // empty if no kernel can run the op
-  std::string chosen_by;                // "pinned", "alone", "measured", or "first" (bench measures before it runs)
-  std::vector<std::string> candidates;  // other kernels that could run the op, in order
+  std::string chosen_by;                // "pinned", "alone", "measured", or "first" (until bench measures the choices)
+  std::vector<std::string> candidates;  // other kernels that could run the op, in the order of the kernel table
   std::vector<std::string> rivals;      // candidates that a trial would time; not in the JSON
   std::vector<RefusedKernel> refused;
   std::vector<ThreadBound> threads;  // empty if a step does not launch the op on host threads
@@ -105,7 +105,7 @@ struct MemoryNeed {
   std::string limit;  // the memory available to the step, and why: "the step may use 1.000 GiB (--memory-limit)"
   std::string arithmetic;
   std::string does_not_fit;  // why the step does not fit; empty if it fits
-  std::string advice;        // the part of the reason that suggests how to need less memory
+  std::string advice;        // the part of `does_not_fit` that suggests how to need less memory
 
   LAPTIME_FIELDS(predicted_peak_bytes, resident_bytes, arena_bytes, live_peak_bytes, peak_op, peak_scope, saved_bytes,
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)
@@ -115,7 +115,7 @@ struct MemoryNeed {
 // the device cannot run, `machine`, `kernels`, `threads` and `memory`.
 struct Explanation {
   std::string name;
-  std::string refused;  // why the point would not run, apart from memory; empty if it would
+  std::string refused;  // why the point cannot run, apart from a lack of memory; otherwise empty
   std::string model;    // "edition 2025, 12 layers x 768, ..."
   std::string machine;  // "cpu, avx512 kernels, 2 threads, float32"
   JsonObject config;

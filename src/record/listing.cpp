@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 10> kLeftOut{
 constexpr std::array<std::string_view, 3> kLeftOutOfTimes{"samples", "modes", "outliers"};
 
 struct SqlColumn {
-  std::string name;   // the path of a field, unless `value` is something else
+  std::string name;   // the path of a field, or another name if `value` is not a field
   std::string value;  // an SQL expression over `r.json` and `pass`, the key of the pass's time
   Extent extent = Extent::kListed;
 };

@@ -35,8 +35,9 @@ std::string schema();
 // The query for the records whose ids are in the JSON array ?1, in that order.
 std::string select(Extent extent);
 
-// Reads a row of that query. `record` must be new, or filled by an earlier call with the same extent. Returns false if
-// the row does not contain a valid record and the full record must be read.
+// Reads a row of the query that select() returns. `record` must be new, or filled by an earlier call with the same
+// extent. Returns false if the row does not contain a valid record, or lacks the time of the record's pass; the full
+// record must then be read.
 bool read(const sqlite::Statement& row, Extent extent, Record& record);
 
 }  // namespace listing

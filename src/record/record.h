@@ -1,4 +1,4 @@
-// Record: one run as data that can be stored. Keys, types and units: docs/record_schema.md.
+// Record: one measured or predicted point as data that can be stored. Keys, types and units: docs/record_schema.md.
 #pragma once
 
 #include <array>
@@ -62,8 +62,8 @@ struct PhaseShare {
   LAPTIME_FIELDS(phase, (kSeconds, seconds), (kFraction, share))
 };
 
-// Seconds of one class of work ("matmul", "softmax", ...) in one phase, and their share of a total: the mean sample, or
-// the excess of the first steps.
+// Seconds of one class of work ("matmul", "softmax", ...) in one phase, and their share of a total: the mean sample,
+// the predicted time, or the excess of the first steps.
 struct ClassShare {
   std::string phase, work_class;
   double seconds = 0, share = 0;
@@ -101,7 +101,7 @@ struct FlopsUse {
 
 // A tensor that is live at the predicted peak: its name, the op that writes it, the op's scope and phase, and its size.
 struct TensorUse {
-  std::string name;  // a source's name, or the name in the model; empty if it has none
+  std::string name;  // name of the source, or of the value in the model; empty if there is none
   std::string op;    // empty for a source
   std::string scope;
   std::string phase;  // phase that writes the tensor
@@ -185,8 +185,8 @@ struct SetupTimes {
   LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total, placement))
 };
 
-// The cost of the first steps: `excess` is their time minus the time of as many steady steps, and the sum of
-// `page_faults` and `rest`. `parts` divides the excess by phase and, if launches were timed, by class of work.
+// The cost of the first steps: `excess` is their time minus the time of as many steady steps. It is the sum of
+// `page_faults` and `rest`; `parts` divides it by phase and, if launches were timed, by class of work.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // number of first steps that were slower than the steady ones
@@ -215,7 +215,7 @@ struct Verdict {
   std::string rating;
   std::vector<std::string> reasons;
   std::optional<double> lost{};  // share of the threads' time that the worst disturbance took during sampling
-  std::string lost_to{};         // that disturbance, such as "waiting for a core"; empty if none is known
+  std::string lost_to{};         // the worst disturbance, such as "waiting for a core"; empty if none is known
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
   LAPTIME_FIELDS(rating, reasons, (kFraction, lost), lost_to)
@@ -237,19 +237,20 @@ struct Binary {
   LAPTIME_FIELDS(version, commit, build_type, id)
 };
 
-// The run time predicted before the run. The predicted memory is `memory.predicted_peak_bytes`.
+// The times predicted before the steps ran. The predicted memory is `memory.predicted_peak_bytes`.
 struct Prediction {
-  std::string from;                      // "measured launches", "data sheet"; empty: no basis for a prediction
+  std::string from;                      // "measured launches", "data sheet", "reached rates"; empty: no basis
   std::string newest;                    // date of the newest measured launch
   std::optional<int64_t> launches;       // launches in a step
   std::optional<double> measured_share;  // share of the predicted time from launches whose signatures were measured
-  // The share of the predicted time that comes from launches measured on a disturbed machine; none if there are none.
+  // The share of the predicted time that comes from launches measured on a disturbed machine; none if no launch was.
   std::optional<double> disturbed_share;
   std::string disturbance;             // the main disturbance: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, keyed like Record::time
-  // The 90 % prediction interval, from the errors of earlier predictions on this machine; none if there are too few.
+  // The 90 % prediction interval, from the errors of earlier predictions on this machine or, for a described machine,
+  // from published times; none if there are too few.
   std::optional<double> low, high;  // seconds
-  std::optional<int64_t> earlier;   // number of earlier predictions
+  std::optional<int64_t> earlier;   // number of earlier predictions or published times
   std::vector<ClassShare> classes;
 
   friend bool operator==(const Prediction&, const Prediction&) = default;
@@ -271,7 +272,7 @@ struct Record {
   std::string scope;                       // scope of that op: "layers.3.attn.scores"
   JsonObject config;
   std::string math_mode;                  // the arithmetic that ran; `config.dtype` is the requested type
-  std::map<std::string, TimeStats> time;  // keyed by pass or phase; only times with exactly one sample per step
+  std::map<std::string, TimeStats> time;  // keyed by pass or phase; all entries have samples of the same steps
   HostClock host;
   std::vector<PhaseShare> phases;
   std::vector<ClassShare> classes;  // empty if timing the launches would have slowed the step down too much
@@ -282,7 +283,7 @@ struct Record {
   LossValues loss;
   LossScalingUse loss_scaling;
   DataUse data;
-  std::optional<int64_t> denormals;  // counted in weights and optimizer states if later steps were slower
+  std::optional<int64_t> denormals;  // in weights and optimizer states; counted only if later steps were slower
   SetupTimes setup;
   Transient transient;
   Stopping stopping;
@@ -316,15 +317,16 @@ struct Record {
   const TimeStats* main_time() const;
 };
 
-// Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing keys keep their
-// defaults. Throws Error that names the key for a wrong type, a missing name, status or schema version, a newer schema
-// version, or a time whose unit is not "s" or whose count is not the number of its samples.
+// Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing optional keys keep
+// their defaults. Throws Error that names the key for a wrong type, a missing name, status, schema version or other
+// required key, an unknown schema version, a time in a unit other than "s", or a count that is not the number of
+// samples.
 Record record_from_json(const Json& json);
 
 // The record as one line of JSON, without a line break; control bytes and characters outside ASCII are \u-escaped.
 std::string to_text(const Record& record);
-// Throws Error for malformed JSON and for documents that exceed the limits on size (data/json_documents.h) or keys;
-// otherwise like record_from_json.
+// Throws Error for malformed JSON, and for text that exceeds the limits on size and nesting (data/json_documents.h) or
+// has more than kMaxRecordKeys keys; otherwise like record_from_json.
 Record parse_record(std::string_view text);
 
 inline constexpr int kMaxRecordKeys = 20'000;
@@ -347,7 +349,7 @@ const std::vector<SchemaKey>& machine_keys();
 // Hashes a configuration's canonical text to 16 hexadecimal digits.
 std::string config_hash(std::string_view canonical_text);
 
-// Formats a calendar time like `Record::created`, from seconds since 1970-01-01T00:00:00Z.
+// Formats seconds since 1970-01-01T00:00:00Z as a date like `Record::created`.
 std::string format_utc(int64_t seconds_since_epoch);
 
 }  // namespace laptime

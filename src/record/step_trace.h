@@ -16,7 +16,7 @@ struct TraceLaunch {
   std::string_view phase;       // "forward", "backward", "optimizer"
   std::string_view scope;       // "layers.3.attn.scores"
   int64_t layer = -1;           // -1: outside the stack of layers
-  std::string_view part;        // outermost module: "attn", "lm_head"
+  std::string_view part;        // outermost module within the layer, or else of the model: "attn", "lm_head"
   std::string_view range;       // path of ranges, "scaled dot product attention/computing softmax"
   std::string_view op;          // "matmul"
   std::string_view work_class;  // "matmul", "softmax", "elementwise", ...
@@ -29,7 +29,7 @@ struct TraceLaunch {
 
 // One buffer of a step. The trace owns the strings.
 struct TraceBuffer {
-  std::string_view name;   // name of the source or value; empty if it has none
+  std::string_view name;   // name of the source or value; empty if there is none
   std::string_view op;     // op of the launch that first writes the buffer; empty for a source
   std::string_view scope;  // scope of that launch
   std::string_view phase;  // phase of that launch; "setup" for a source or constant
@@ -88,7 +88,7 @@ struct DeviceUse {
   int64_t copies = 0;            // memory copies and fills in one watched step
   std::vector<double> busy;      // per watched step, seconds in which any kernel, copy or fill ran
   std::vector<double> recorded;  // seconds of steps that were replayed as a graph
-  int64_t usually_recorded = 0;  // 1 if the untraced steps were replayed, too
+  int64_t usually_recorded = 0;  // 1 if the untraced steps were also replayed as a graph, otherwise 0
 
   friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
   LAPTIME_FIELDS(records, missing, kernels, copies, (kSeconds, busy, recorded), usually_recorded)
@@ -101,7 +101,7 @@ struct StepTrace {
   int64_t resident_bytes = 0;     // size of the block of resident buffers, including alignment gaps
   int64_t arena_bytes = 0;        // size of the step's arena
   int64_t live_peak_bytes = 0;    // peak bytes of live step buffers
-  int64_t peak_launch = 0;        // launch at which that peak occurs
+  int64_t peak_launch = 0;        // index of the launch at which live step buffers peak
   std::vector<TracedStep> steps;  // empty: the step did not run or was not traced
   std::vector<double> untraced;   // seconds of steps without timestamps, alternating with `steps`
   std::optional<double> mark;     // seconds that one timestamp takes; none if the device recorded the launches

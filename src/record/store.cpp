@@ -22,7 +22,7 @@ using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
 
-// Reads a row whose first column is its id. Throws Error with the row's location if the row is invalid.
+// Returns what `read` makes of a row. If `read` throws, throws Error with the row's location.
 template <class Read>
 auto read_row(const Database& database, const char* table, int64_t id, Read read) {
   try {

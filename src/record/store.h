@@ -23,7 +23,7 @@ namespace sqlite {
 class Database;
 }
 
-// The kernel that measured fastest on a device for a signature (which includes the op).
+// The kernel with the shortest measured time on a device for a signature. A signature includes the op.
 struct KernelChoice {
   std::string device;  // the machine's fingerprint and the device's identity, which includes the build's kernels
   std::string signature;
@@ -168,8 +168,8 @@ class Store {
   };
   std::optional<Resumed> newest_resumed() const;
 
-  // A choice replaces an older one with the same key, a cost is merged with it (with_newer), and a peak replaces a
-  // worse one. All values of a call are written, or none. The lists are ordered by key.
+  // put() replaces a kernel choice with the same key, merges a launch cost with a known one (with_newer), and keeps the
+  // better of two peaks (better_of). It writes all values of a call, or none. The returned lists are ordered by key.
   void put(std::span<const KernelChoice> choices);
   void put(std::span<const LaunchCost> costs);
   void put(const MeasuredPeak& peak);

@@ -41,7 +41,7 @@ std::array<std::string, kVersion> versions() {
     CREATE INDEX records_by_name ON records (name, created);
     CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
   )sql",
-      // Version 1 stored choices and peaks by machine. Which device they belong to is unknown.
+      // Version 1 stored choices and peaks by machine. They are dropped, because their devices are unknown.
       R"sql(
     DROP TABLE IF EXISTS kernel_choices;
     DROP TABLE IF EXISTS measured_peaks;
@@ -68,7 +68,7 @@ std::array<std::string, kVersion> versions() {
       json        TEXT NOT NULL CHECK (json_valid(json))
     );
   )sql",
-      "",  // like version 6, created an older listing, which version 11 replaces
+      "",  // versions 4 and 6 created older listings, which version 11 replaces
       R"sql(
     CREATE TABLE launch_costs (
       device      TEXT NOT NULL,
@@ -94,7 +94,7 @@ std::array<std::string, kVersion> versions() {
     );
   )sql",
       "ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';",
-      "",  // created an older listing, in one table, which version 11 replaces
+      "",  // version 10 created an older listing in a single table, which version 11 replaces
       // Damage to any byte of the schema hides the whole store, so the schema is kept short: its views list the fields
       // only once.
       R"sql(

@@ -1,4 +1,4 @@
-// Finds and computes statistics of samples.
+// Finds a record's times, and computes statistics of samples.
 #include "record/time_stats.h"
 
 #include <string>

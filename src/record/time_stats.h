@@ -1,4 +1,4 @@
-// Finds the times of a record by pass or phase, and computes times from samples.
+// Finds the times of a record by pass or phase, and computes statistics of samples.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace laptime {
 
-// `samples`: seconds, in time order. Throws Error if it is empty or a sample is not finite (distribution/samples.h).
+// `samples`: seconds, in time order. Throws Error if there are none or one is not finite (distribution/samples.h).
 TimeStats make_time_stats(std::span<const double> samples);
 
 // The time of a phase, or of the requested pass if `phase` is empty; null without samples.
 const TimeStats* time_of(const Record& record, std::string_view phase = {});
 
-// Half-width of the 95 % interval of a phase or pass time, as a fraction of its median; none for fewer than six
-// samples.
+// Larger half of the 95 % interval of the median time of a phase or pass, as a fraction of that median. None for fewer
+// than six samples.
 std::optional<double> known_within(const Summary& time);
 
 }  // namespace laptime

@@ -69,8 +69,8 @@ struct Bar {
   double value = 0;
   std::string after{};
 };
-// One line "label  number  bar  after" per bar, at most `widest` columns wide. The texts after the bars are aligned
-// only if there are numbers.
+// One line "label  number  bar  after" for each bar. The longest bar has `widest` columns, or fewer if the terminal is
+// too narrow. The texts after the bars are aligned only if there are numbers.
 std::string bars_text(const std::vector<Bar>& bars, size_t widest, const TextStyle& style);
 
 }  // namespace laptime

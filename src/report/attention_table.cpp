@@ -1,4 +1,4 @@
-// The table of attention by itself, which groups records by everything except their mode.
+// The table of attention by itself: groups records that differ only in mode into rows, and formats the rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
 
 TableRow AttentionTable::row_of(const Size& size) const {
   TableRow row{.cells = {size.labels.begin(), size.labels.end()}};
-  std::vector<const Record*> records;  // one per mode; null if it has not arrived
+  std::vector<const Record*> records;  // one per mode; null if the mode's record has not arrived
   for (const std::string& mode : modes_) {
     const auto found = size.by_mode.find(mode);
     records.push_back(found == size.by_mode.end() ? nullptr : &found->second);

@@ -29,7 +29,7 @@ Json uncertainty(const Record& record, std::string_view phase) { return or_null(
 
 // A short form of the arithmetic that was used: "float32", "float32 split", "bfloat16 autocast".
 Json arithmetic(const Record& record, std::string_view) {
-  // Phrases in math_mode (prepare/prepare.h). Records of other programs may contain other text.
+  // Phrases in math_mode (prepare/prepare.h) and their short forms. Records of other programs may contain other text.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
       {{", some products of three bfloat16 terms", " partly split"},
        {", products of three bfloat16 terms", " split"},
@@ -75,7 +75,7 @@ constexpr std::array kReaders{
            }},
     Reader{"compiled",
            [](const Record& record, std::string_view) { return truth(record.config.text("mode") == "compile"); }},
-    // Timed runs never record allocations, which would slow them down: memory is known from the plan.
+    // Timed runs never record allocations, because recording takes time and the plan tells the memory.
     Reader{"never", [](const Record&, std::string_view) { return truth(false); }}};
 
 // ---- Cells for people
@@ -125,9 +125,9 @@ std::string times_text(const Record& record, std::string_view phase, const Headi
 enum Flags : unsigned { kText = 1, kSetting = 2, kOfPhase = 4, kDoubt = 8 };
 constexpr std::string_view kSample = "std divides by n - 1 (sample)";
 
-// `source` is a column name, or two joined by '|' of which the first known one is used ("label|name"); a statistic of a
-// phase's time ("forward:mean") or, as ":mean", of the row's time; or an entry of kReaders ("=steps"). Empty: the title
-// is also the source.
+// `source` is a column name, or two names joined by '|' ("label|name"), where the first that has a value is used; a
+// statistic of a phase's time ("forward:mean") or, as ":mean", of the row's time; or an entry of kReaders ("=steps").
+// Empty: the title is also the source.
 struct Definition {
   std::string_view title;
   std::string_view source = {};

@@ -75,7 +75,7 @@ std::optional<size_t> index_of(std::string_view segment) {
 template <StatesFields T>
 Json field_at(const T& object, std::string_view path);
 
-// The value of a field, or of the rest of a path within it.
+// The value at a path within a field; the field's own value if the path is empty.
 template <class T>
 Json value_at(const T& field, std::string_view path, bool keeps_empty_text) {
   if (path.empty()) return fields_json::value_of(field, keeps_empty_text);

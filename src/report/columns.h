@@ -22,8 +22,8 @@ namespace laptime {
 
 // The source that a column name refers to: the tag of a metric ("tokens_per_second"), a key of the schema or of the
 // configuration ("d_model"), or a dotted path ("time.step.median", "loss.values.0"). Short names and table headers
-// resolve to one source ("ctx", "tokens/s", "median (95 % interval)"), or to two joined by '|', of which the first
-// known one is used ("mfu"). Any other name is returned unchanged, as are derived columns: "predicted", "system" and
+// resolve to one source ("ctx", "tokens/s", "median (95 % interval)"), or to two joined by '|' ("mfu"), where the first
+// that has a value is used. Any other name is returned unchanged, as are derived columns: "predicted", "system" and
 // "model".
 std::string resolved_column(std::string_view name);
 
@@ -85,7 +85,7 @@ struct Column {
   bool of_phase = false;           // has a value for each phase, too
   bool setting = false;            // an option, which distinguishes rows
   Extent extent = Extent::kWhole;  // extent of a record that `read` needs
-  int drop = 0;                    // narrow terminals omit the highest first; 0: never omitted
+  int drop = 0;                    // rank: narrow terminals omit the highest first; 0: never omitted
   size_t width = 6;                // minimum width in a table that is printed incrementally
   // `phase` is empty for the requested pass.
   std::function<Json(const Record& record, std::string_view phase)> read;
@@ -103,7 +103,7 @@ struct Column {
 // A named set of columns. Tables from the source documents keep their headers, order and kind of standard deviation.
 struct ColumnSet {
   std::string_view name;
-  std::string_view alias;   // the source document that contains the table; empty if none
+  std::string_view alias;   // a second name, after the source document with this table; empty if there is none
   std::string_view help;    // what the table shows
   std::string_view list;    // "NAME@RANK,..."; narrow terminals omit the columns with the highest rank first
   bool has_phases = false;  // the row of a record is followed by rows for its phases
@@ -140,7 +140,7 @@ std::vector<std::string_view> configuration_columns();
 
 std::string summary_of_columns(std::string_view list, const Records& records);
 
-// The extent of each record that a table with these columns needs, at least `least`, which has status and reason.
+// The extent to which a table with these columns reads each record: at least `least`. kListed has status and reason.
 Extent extent_of_columns(std::span<const Column> columns, Extent least = Extent::kListed);
 
 // Passes a record to the columns that compare rows, as a possible baseline.
@@ -152,7 +152,7 @@ Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig
 std::vector<std::string_view> comparing_columns();
 bool compares_rows(std::string_view name);
 Json compared_value(std::string_view name, const Speedups& speedups, const Record& record);
-// "1.5x (1.2-1.7)"; "1x" for the baseline, and only the ratio for predicted times, which have no interval.
+// "1.5x (1.2-1.7)"; "1x" for the baseline, only the ratio for predicted times, which are exact, and "-" for none.
 std::string speedup_text(const std::optional<Speedup>& speedup);
 
 // ---- --sort: the order of records and of table rows

@@ -71,7 +71,7 @@ std::vector<TableCell> ratio_row(const std::string& label, const std::optional<d
           std::string(verdict)};
 }
 
-// States the ratio and whether it is a difference; `sure` is the interval as text.
+// States the ratio and whether it is a difference. `sure`: the interval and the number of rounds or processes, as text.
 std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure) {
   const bool differs = difference == Difference::kSlower || difference == Difference::kFaster;
   const std::string verdict = difference == Difference::kSame
@@ -169,7 +169,7 @@ std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rou
   return differences;
 }
 
-// The parts of a traced step, split by op if A and B launch the same ops.
+// The parts of a traced step; a part in which A and B launch the same ops is split by op.
 std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
   return differences_by(rounds, [&](const std::string& part, const std::string& op) {
     return has_same_ops(rounds.front(), part) ? fmt::format("{} {}", part, op) : part;
@@ -294,7 +294,7 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
     add_cause(answer, "largest_part_difference", parts, whole);
   }
   answer.show(phases_of(rounds, margin));
-  // People see only the first rows of the first table; programs get all tables.
+  // Without `verbose`, people see only the first rows of the first table; programs get all tables.
   bool is_first = true;
   const auto add = [&](const char* name, const char* key, const std::vector<PartDifference>& of) {
     if (of.empty()) return;

@@ -20,20 +20,20 @@ struct RoundFigures {
   std::string pass;                    // the key of the compared time
   std::map<std::string, double> time;  // medians in seconds, by keys of Record::time
   std::vector<std::string> phases;     // the keys of `time` that are phases, in order
-  // Mean seconds of a traced step by "phase part" and op; empty without a trace.
+  // Mean seconds in a traced step, keyed by phase and part ("backward layers.*.ffn") and by op; empty without a trace.
   std::map<std::string, std::map<std::string, double>> parts;
   double traced = 0;             // mean seconds of a traced step
   double tokens_per_second = 0;  // 0 if unknown
 };
 
-// The results in the record, which must have status ok, and in the trace of a process.
+// The results of a process from its record, which must have status ok, and from its trace.
 RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace);
 
 struct ComparedRound {
   RoundFigures a, b;
 };
 
-// Names of the two sides ("mode eager", "mode compile"), and a description of what their point shares.
+// Names of the two sides ("mode eager", "mode compile"), and a description of what both sides share.
 struct ComparedNames {
   std::string a, b;
   std::string point;

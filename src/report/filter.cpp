@@ -28,7 +28,7 @@ struct Filter::Comparison {
   bool null = false;             // the bare word `null`
   ColumnValue read;              // reads the column from records
   bool compares;                 // whether the column compares rows, as speedup does
-  std::vector<int64_t> ids;      // stored records that match regardless of their value
+  std::vector<int64_t> ids;      // ids of stored records that match regardless of the value in the column
 
   Comparison(std::string name, std::string_view op)
       : column(std::move(name)), op(op), read(column), compares(laptime::compares_rows(column)) {}
@@ -228,7 +228,7 @@ bool compare(const Comparison& comparison, const Json& value) {
     return comparison.op == "!=";
   }
   const std::string text = plain_text(value);
-  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // such as the edition "2025"
+  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // as for the edition, "2025"
   if (number && comparison.number) return holds(comparison.op, *number, *comparison.number);
   if (comparison.op == "=") return text == comparison.value || text == comparison.meant;
   if (comparison.op == "!=") return text != comparison.value && text != comparison.meant;

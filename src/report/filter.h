@@ -1,5 +1,5 @@
-// Filter: selects records or rows with the grammar that all commands share; also the records of a store that it
-// selects.
+// Filter: selects records or table rows with the grammar that all commands share. StoredRecords: the records of a store
+// that a filter selects.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,9 @@ namespace laptime {
 
 class Speedups;
 
+// Returns the value in a column of a table row; null if there is none.
+using ColumnReader = std::function<Json(std::string_view column)>;
+
 // expression = conjunction {"or" conjunction}
 // conjunction = term {"and" term}
 // term = {"not"} ("(" expression ")" | column operator value | column ["not"] "in" "(" value {"," value} ")")
@@ -26,10 +29,8 @@ class Speedups;
 //
 // A column is any name that columns.h resolves, quoted if it contains spaces. A value is a word, or text in single or
 // double quotes. Numbers compare numerically and may have a unit (2GiB, 500ms, 40%); other text compares character by
-// character; `~` tests whether the column contains the value. A list matches if one of its elements does; != needs all.
-// `null` stands for a missing value; apart from `null`, a missing value matches only !=.
-using ColumnReader = std::function<Json(std::string_view column)>;
-
+// character; `~` tests whether the column contains the value. A list matches if one of its elements does, but for
+// != only if all do. `null` stands for a missing value; apart from `null`, a missing value matches only !=.
 class Filter {
  public:
   static constexpr size_t kMaxBytes = 4096;
@@ -54,11 +55,12 @@ class Filter {
   Extent extent() const;
 
   // Whether a record that was read to this extent matches, or may match once more of it is read. Throws Error for an
-  // order comparison (<, >) between a number and a word. `id` is that of a stored record.
+  // order comparison (<, >) between a number and a word. `id`: the id of a stored record; 0 for any other record.
   bool matches(const Record& record, int64_t id = 0, Extent extent = Extent::kWhole) const;
 
   std::vector<std::string> columns() const;
-  // Whether one row of any table matches. `read` throws Error for a column that is not in the table.
+  // Whether a row of a table matches. `read` returns the row's values, and throws Error for a column that the table
+  // lacks.
   bool keeps(const ColumnReader& read) const;
 
   struct Comparison;
@@ -74,9 +76,9 @@ class Filter {
   mutable std::shared_ptr<Speedups> speedups_;  // set by check() if a comparison involves other rows (speedup)
 };
 
-// StoredRecords: the records of a store that match a filter, in a given order.
+// The records of a store that match a filter, oldest first unless sort() was called.
 //
-// The selection and order are fixed at construction; each pass reads the records from the store in batches.
+// The selection is fixed at construction; each pass reads the records from the store in batches.
 class StoredRecords : public Records {
  public:
   // Throws Error for a filter column that no record can have. `problem` receives one message for each unreadable

@@ -56,7 +56,7 @@ std::vector<Series> series_of(const Records& records, const HistoryOptions& opti
   return all;
 }
 
-// Where each level begins, and by how much its median differs from the previous level's.
+// Where each level after the first begins, and by which fraction its median differs from the previous level's.
 std::map<size_t, double> changes_of(const std::vector<double>& values, double least) {
   std::map<size_t, double> changes;
   std::vector<size_t> starts = find_change_points(values, least);

@@ -1,4 +1,4 @@
-// history_answers: tracks one metric of each point over time, and where its level changed.
+// history_answers: tracks one metric of each point over time, and marks where its level changed.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,9 @@ struct HistoryOptions {
   bool by_commit = true;  // one value per build, the median of its records; otherwise one per record
 };
 
-// One answer per point, machine and arithmetic with at least two values, in the order of their first records. Records
-// that are not ok, are predicted or lack the metric are skipped. `skipped`, if given, counts those with a single value.
+// One answer per point, machine and arithmetic with at least two values, in the order of their first records. Shows the
+// newest kMostOfSeries values. Records that are not ok, are predicted or lack the metric are skipped. `skipped`, if
+// given, is increased by the number of series with a single value.
 std::vector<PointAnswer> history_answers(const Records& records, const HistoryOptions& options,
                                          size_t* skipped = nullptr);
 

@@ -39,8 +39,8 @@ std::string timeline_text(const MemoryLedger& ledger, size_t rows, const TextSty
 // The peaks of the points of a sweep.
 class MemoryPeaks {
  public:
-  // `order` is a column of the table "peaks", "peak_bytes" or "peak_bytes:desc"; empty: in the order of the points.
-  // Throws Error for an unknown column.
+  // `order`: a column of the table of peaks, as in "peak_bytes" or "peak_bytes:desc"; empty: in the order of the
+  // points. Throws Error for an unknown column.
   explicit MemoryPeaks(std::string_view order);
 
   void add(const Record& record, const std::optional<StepTrace>& trace);

@@ -34,7 +34,7 @@ int64_t peak_of(const Record& record) {
 }
 
 std::string limit_words(const std::vector<const Record*>& records) {
-  constexpr double kMoments = 0.05;  // available memory may vary between points by this fraction and count as one limit
+  constexpr double kMoments = 0.05;  // limits that differ by at most this fraction between points count as one
   std::optional<UsableMemory> least;
   int64_t most = 0;
   for (const Record* const record : records) {

@@ -73,7 +73,7 @@ class Heading {
   std::set<std::vector<std::string>> without_own_;  // parts of rows whose short name is empty so far
   std::set<std::string> devices_;                   // empty unless some row is predicted
   std::set<std::string> machines_;
-  std::set<std::string> cards_;  // empty: the CPU ran the points
+  std::set<std::string> cards_;  // names of the cards that ran rows; an empty name stands for the CPU
   std::set<std::string> commits_;
   std::string first_created_;
   std::string last_created_;

@@ -144,7 +144,7 @@ void draw_curve(const std::vector<PlanRow>& rows, PointAnswer& answer) {
   answer.draw([bars](const TextStyle& style) { return bars_text(bars, kWidest, style); });
 }
 
-// "! times are lower bounds; published runs took 0.9 to 7.7 times as long"; empty if no bound comes from a data sheet.
+// "! times are lower bounds; published runs took 0.9 to 7.7 times as long"; empty if no point has published runs.
 std::string published_line(const std::vector<Finding>& findings) {
   std::optional<Interval> ratios;
   for (const Finding& finding : findings) {

@@ -238,7 +238,7 @@ void TrustLine::add(const Record& record) {
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time).value_or(0));
   if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
   const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
-  // The lines above already give a number for every other cause of an unstable verdict.
+  // Every other cause of an unstable verdict already shows in lost_, few_samples_ or uncertainty_.
   const bool is_debug_build = verdict.rating == name_of(Stability::kUnstable) && !is_busy &&
                               known_within(*time).value_or(0) <= kTrustedWithin &&
                               record.binary.build_type != "Release";

@@ -29,13 +29,14 @@ std::vector<std::string> details_of(const Record& record);
 // transient must have an excess.
 std::string first_steps_text(const Record& record);
 
-// The phases within the requested pass, in execution order. Empty if the record lacks that time.
+// The phases within the requested pass, in execution order. Empty if the record lacks the time of the pass.
 std::vector<std::string> phases_of(const Record& record);
 
 // Why a record is not ok: reason, bytes, op and scope; empty if ok.
 std::string reason_of(const Record& record);
 
-// Whether `a` is out of memory and requested less than `b`; without `b`, whether `a` is out of memory.
+// Whether `a` is out of memory and requested less than `b`; without `b`, whether `a` is out of memory. An unknown
+// request counts as the largest.
 bool is_smaller_shortage(const Record& a, const std::optional<Record>& b);
 
 // Explains a record that is out of memory: its configuration, how many bytes it needs and why they are not available,
@@ -56,7 +57,7 @@ class TrustLine {
   double lost_ = 0;
   double uncertainty_ = 0;              // the largest uncertainty of any row
   std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
-  std::string unsteady_;                // the first verdict's reason why a time is unreliable
+  std::string unsteady_;                // why a time is unreliable, from the first verdict that says so
   bool is_predicted_ = false;
 };
 

@@ -73,7 +73,7 @@ std::vector<TableCell> sum_cells(const LaunchSum& s, double whole) {
           rate(s.bytes)};
 }
 
-// The seconds of the step that no shown row covers. A row inside a shown row is not counted again.
+// The seconds of all rows that no shown row covers. A row inside a shown row is not counted again.
 double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool>& is_shown) {
   const auto is_within_shown = [&](std::optional<size_t> row) {
     while (row && !is_shown[*row]) row = rows[*row].inside;
@@ -87,8 +87,8 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
   return std::max(0.0, seconds);
 }
 
-// A table of sums, cut to `top` rows: the first in the requested order, or otherwise the slowest, to which a tree adds
-// their parents.
+// A table of sums, cut to `top` rows: the first in the requested order or, without one, the slowest. In a tree the
+// slowest rows include their parents.
 Table sum_table(const std::string& name, std::string_view text_columns, const std::vector<SumRow>& rows,
                 const StepTrace& trace, const ProfileQuery& query) {
   const double step = totals_of(trace).step;
@@ -124,7 +124,7 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
   return table;
 }
 
-// Sorts rows by time, longest first, or phase by phase if `by_phase`.
+// Sorts rows by time, longest first; if `by_phase`, within each phase, and the phases in the order of execution.
 std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& trace, bool by_phase) {
   std::ranges::stable_sort(rows, std::greater{}, [](const SumRow& row) { return row.sum.total; });
   if (!by_phase) return rows;
@@ -135,8 +135,8 @@ std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& tra
   return rows;
 }
 
-// Classes as rows; for each phase, forward + backward and the whole step, the seconds and their share. The last row is
-// the time between launches, unless launches are selected.
+// Classes as rows, with their seconds and shares in each phase and in the whole step, and their share in forward +
+// backward. The last row is the time between launches, unless launches are selected.
 Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
   const std::vector<LaunchSum> phases = sum_launches(trace, phase_of, test);
@@ -268,7 +268,7 @@ Table layers_table(const StepTrace& trace, const ProfileQuery& query) {
   return table;
 }
 
-// The launch's range within attention, or its op if it has none.
+// The launch's range within attention; for a launch without an inner range, its op.
 std::string part_of_attention(const TraceLaunch& launch) {
   const size_t slash = launch.range.find('/');
   if (slash == std::string_view::npos) return fmt::format("{} (one kernel)", launch.op);

@@ -22,8 +22,8 @@ struct Answer {
   std::string text;
 };
 
-// One answer per question that the points can answer, in the order of docs/tutorial.md. If a question concerns a single
-// point, the first point with the required data is used.
+// One answer per question that the points can answer, in the order of docs/tutorial.md. An answer about a single point
+// names the point; unless the question asks for an extreme, that is the first point with the required data.
 std::vector<Answer> answer_questions(std::span<const QuestionedPoint> points);
 
 }  // namespace laptime

@@ -25,11 +25,11 @@ using NamedCells = std::vector<std::pair<std::string, Json>>;
 void csv_of_cells(const Records& records, const std::function<NamedCells(const Record&)>& cells_of,
                   const TextSink& sink);
 
-// An array of complete records, one per line, ending in a line break. ASCII only: everything else is \u-escaped.
+// A JSON array of complete records, one per line, ending in a line break. ASCII only: everything else is \u-escaped.
 void json(const Records& records, const TextSink& sink);
 
 // JSON lines with the columns of csv(); with `all`, each line is a complete record. Columns that compare rows (speedup)
-// take their baseline from the rows before.
+// find their baseline in earlier rows or in `expected`.
 class JsonLines {
  public:
   // `expected` as in TableStream.

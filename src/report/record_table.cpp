@@ -17,7 +17,7 @@ namespace laptime {
 namespace {
 
 constexpr std::string_view kDefault = "default";
-constexpr size_t kExamples = 1000;  // rows that determine column widths
+constexpr size_t kExamples = 1000;  // at most this many expected rows determine column widths
 
 bool is_default(std::string_view list) { return list.substr(0, list.find(',')) == kDefault; }
 
@@ -30,7 +30,8 @@ Column* column_titled(std::vector<Column>& columns, std::string_view title) {
   return found == columns.end() ? nullptr : &*found;
 }
 
-// Adapts the default columns: keeps only phases that some row has, and names the pass in the header of the time.
+// Adapts the default columns: removes phases that no row has and, for attention by itself, rate and MFU; names the pass
+// in the header of the time.
 void suit(std::vector<Column>& columns, const Heading& heading) {
   const std::set<std::string>& passes = heading.passes();
   std::erase_if(columns, [&](const Column& column) {
@@ -68,7 +69,7 @@ struct Rows {
 
   bool are_few() const { return heading.row_count() <= kFewRecords; }
   Column* find(std::string_view title) { return column_titled(columns, title); }
-  // The baselines with which the rows compare; null if no column compares rows.
+  // The baselines with which rows are compared; null if no column compares rows.
   const Speedups* speedups() const {
     const auto found = std::ranges::find_if(columns, [](const Column& column) { return column.speedups != nullptr; });
     return found == columns.end() ? nullptr : found->speedups.get();

@@ -68,7 +68,7 @@ class AttentionTable {
 
   // Returns the rows for which the records of all modes have arrived, as complete lines.
   std::string add(const Record& record);
-  // Returns the rows that still lack modes.
+  // Returns the rows for which the records of some modes have not arrived.
   std::string end();
 
  private:

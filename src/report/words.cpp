@@ -102,7 +102,8 @@ std::string value_words(const Finding& f, std::string_view key, std::string_view
   return value == nullptr || value->is_number() ? number_words(f, key, how) : f.text(key);
 }
 
-// Whether to show a part of a template: its `key` has a value ('?'), no value ('!'), a value above 0 ('>') or 0 ('=').
+// Whether to show a part of a template: its `key` has a value ('?'), has none or is false ('!'), is above 0 ('>') or is
+// 0 ('=').
 bool is_shown(const Finding& f, std::string_view key, char test) {
   if (test == '>') return f.number(key) > 0;
   if (test == '=') return f.number(key) == 0;

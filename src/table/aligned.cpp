@@ -10,10 +10,10 @@
 namespace laptime {
 namespace {
 
-// How a row that exceeds the width is broken.
+// How rows are broken if the columns together exceed the width.
 struct Broken {
   size_t whole = 0;  // number of columns that stay in their normal places
-  size_t start = 0;  // where the lines of the remaining columns start
+  size_t start = 0;  // terminal column at which the texts of the remaining columns start
 };
 
 Broken broken_at(const std::vector<size_t>& widths, size_t indent, size_t width) {

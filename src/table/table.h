@@ -21,13 +21,13 @@ struct TableColumn {
   std::string title{};  // for people; may be empty
   Unit unit = Unit::kNone;
   Align align = Align::kRight;
-  int drop = 0;          // a narrow terminal drops the highest first (if equal, the rightmost); 0: never dropped
+  int drop = 0;          // a narrow terminal drops the highest rank first (if equal, the rightmost); 0: never dropped
   size_t width = 0;      // minimum width, so that a GrowingTable leaves room for later cells
   bool for_data = true;  // included in CSV and JSON
   bool for_people = true;
 };
 
-// A text column.
+// A left-aligned column without a unit.
 inline TableColumn text_of_rows(std::string key, std::string title, int drop = 0) {
   return {.key = std::move(key), .title = std::move(title), .align = Align::kLeft, .drop = drop};
 }
@@ -52,7 +52,7 @@ struct TableCell {
 struct TableRow {
   std::vector<TableCell> cells;  // one per column; fewer if `remark` replaces the last ones
   std::string remark{};          // for people, after the cells: "fastest", or why the row has no values
-  std::string heading{};         // a line before the row, which starts a group
+  std::string heading{};         // a line above the row; empty unless the row starts a group
 };
 
 struct Table {
@@ -93,7 +93,8 @@ bool is_shown(const Table& table, size_t column);
 std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale = std::nullopt);
 
 // A table on a terminal whose rows are printed incrementally. Widths depend on the columns, the expected rows and the
-// first row; wider text is not cut. The first row with a value determines a column's unit.
+// first row; wider text in later rows is cut only in columns that had to be shortened. The first row with a value
+// determines a column's scale.
 class GrowingTable {
  public:
   // Uses the title, the columns and `with_header` of `table`; its rows are examples of future rows and are not printed.

@@ -21,7 +21,7 @@ std::string markdown_row(const std::vector<std::string>& cells) {
   return text + "\n";
 }
 
-// Omits the unit if the column's title states it.
+// The text of a cell, without the unit if the column's title states it.
 std::string text_below_title(const TableCell& cell, const TableColumn& column, const std::optional<Scale>& scale) {
   if (!cell.text.empty() || !cell.value.is_number() || !scale || column.title.empty())
     return cell_text(cell, column, scale);

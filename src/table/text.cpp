@@ -1,4 +1,4 @@
-// Escapes UTF-8 and measures its display width.
+// Escapes text, measures its display width, pads and breaks it, and splits lines of CSV.
 #include "table/text.h"
 
 #include <fmt/format.h>

@@ -28,7 +28,7 @@ std::string printable(std::string_view text, bool ascii = false);
 // printable() for a terminal with or without Unicode; our own symbols (±, →, ·) have an ASCII form.
 std::string terminal_text(std::string text, bool unicode);
 
-// Escapes everything that Markdown or HTML would interpret as markup.
+// Escapes the characters that Markdown or HTML would interpret as markup within a line.
 std::string markdown_escaped(std::string_view raw);
 
 // A CSV cell (RFC 4180), quoted if necessary. Control bytes are escaped, and text that a spreadsheet would run as a

@@ -33,8 +33,8 @@ std::string format_in(const Scale& scale, double value, double like);
 // int64_t in bytes (which mean "unknown") become "-". Without a scale, a suitable one is chosen.
 //
 // `uncertainty` is the half-width of the 95 % interval as a fraction of the value. Digits are rounded following the
-// Particle Data Group: one digit of the uncertainty is kept if it begins with 0.36 to 0.94, otherwise two. With 0,
-// three significant digits are shown; whole numbers are never cut.
+// Particle Data Group: one digit of the uncertainty is kept if its first two digits are 36 to 94, otherwise two. With
+// 0, three significant digits are shown, and digits before the decimal point are never rounded away.
 std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale = std::nullopt, double uncertainty = 0);
 
 // Omits the unit, for a column whose header states it: "129".

@@ -93,7 +93,7 @@ def words_of(options: dict[str, str]) -> list[str]:
 
 @dataclass
 class Ran:
-    status: str  # status of the record; "refused" if there is none
+    status: str  # status of the record; without a record "refused" or "crashed"
     reason: str
     losses: list
     skipped: list = field(default_factory=list)  # steps that made no update because a gradient overflowed

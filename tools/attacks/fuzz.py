@@ -9,7 +9,7 @@ from attacks.outcome import Outcome, Setting
 
 
 def targets(root: Path) -> list[Path]:
-    """Returns the targets in build/fuzz or build/sanitize; builds the latter if there are none."""
+    """Returns the targets in build/fuzz or else in build/sanitize; builds those in build/sanitize if there are none."""
     for folder in ("fuzz", "sanitize"):
         found = sorted(path for path in (root / "build" / folder).glob("fuzz_*") if path.is_file() and "." not in path.name)
         if found:
@@ -45,7 +45,7 @@ def libfuzzer(setting: Setting, target: Path, seconds: float, outcome: Outcome) 
 
 
 def mutants(setting: Setting, target: Path, seconds: float, outcome: Outcome) -> tuple[int, int]:
-    """Runs increasing numbers of mutants until the time is used up; counts each mutant once."""
+    """Runs increasing numbers of mutants until the time is used up. Counts those of the last run, which repeats all."""
     number, executions = 100, 0
     end = time.monotonic() + seconds
     while True:

@@ -25,7 +25,7 @@ class Outcome:
 class Setting:
     binary: Path
     folder: Path  # an empty folder, removed after the attack
-    root: Path  # of the source tree
+    root: Path  # root of the source tree
     random: random.Random
     seconds: float  # time budget for attacks that could continue indefinitely
 
