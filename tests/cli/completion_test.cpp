@@ -1,4 +1,4 @@
-// Completions of a word on the command line.
+// Completions of a word on the command line, and the manual page.
 #include "cli/help.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// Reads the config.json of a model: both versions of the format, the defaults of the library, and rejected keys.
+// Reads the config.json of a model: both versions of the format, the defaults of the library, rejected keys, and the
+// names of known models.
 #include "model/config_json.h"
 
 #include <gmock/gmock.h>

@@ -185,7 +185,7 @@ class Product {
 
   const Signature& signature() const { return signature_; }
 
-  // The bytes of the result. `error` describes any writes outside it.
+  // The bytes of the result. If the kernel writes outside of the result, `error` says where.
   std::vector<std::byte> run(const Kernel& kernel, cpu::Team& team, std::string& error) {
     GuardedTensor out(signature_.out[0]);
     const TensorView out_view = out.view();

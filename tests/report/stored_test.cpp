@@ -1,4 +1,4 @@
-// Reading the records of a store several times.
+// Reading the records of a store several times, with filters and sort orders.
 #include "report/filter.h"
 
 #include <gtest/gtest.h>
@@ -66,8 +66,8 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
-// A filter excludes records by the columns of the listing first and reads only the rest whole. The result must be the
-// same as from whole records.
+// A filter first excludes records by the columns of the listing, and then reads the remaining records whole. The result
+// must be the same as from whole records.
 TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;

@@ -30,8 +30,8 @@ using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span
 // the host (support/cuda/host_grid.h), must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
 //   - for a contraction, also agree in the L2 norm (kFloat32Limit, ...) and, with `plain`, have a largest error of
-//     at most twice that of the plain loops (cuBLASLt, whose order of additions is unspecified:
-//     Point::largest_library_error),
+//     at most twice that of the plain loops; cuBLASLt, whose order of additions is unspecified, may reach
+//     Point::largest_library_error,
 //   - give the same bits with 1, 2 and 3 threads (a CUDA kernel: for any order of the threads of a block), and when it
 //     runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,

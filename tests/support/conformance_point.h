@@ -28,8 +28,9 @@ class Point {
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
   bool has_plain = false;
-  // Largest error accepted in the first output of a cuBLASLt product. The bound is wider, because cuBLASLt specifies
-  // neither the order of its additions nor whether they round or truncate. Call it only if the case has plain loops.
+  // Largest error accepted in the first output of a cuBLASLt product, instead of twice largest_plain_error: cuBLASLt
+  // specifies neither the order of its additions nor whether they round or truncate. Call it only if the case has plain
+  // loops.
   double largest_library_error();
 
  private:

@@ -102,7 +102,7 @@ struct TrainingOptions {
   DType real = DType::kFloat32;                // type of parameters; float64 needs `references`
   std::optional<PipelineOptions> passes = {};  // if absent, the options of eager mode
   std::vector<std::string> shown = {};         // named values that become outputs
-  std::vector<Kernel> kernels = {};            // in order of preference; if empty, the kernels of this machine
+  std::vector<Kernel> kernels = {};            // in order of preference; if empty, `references` decides
 };
 
 // Weights, tokens and targets come from the streams of config.seed; set_batch() replaces tokens and targets. Logits and
