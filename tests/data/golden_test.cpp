@@ -163,7 +163,7 @@ struct Parts {
     data[begin + element * size + size - 2] = static_cast<char>(data[begin + element * size + size - 2] ^ 0x20);
   }
 
-  void drop(const std::string& name) {  // renames the tensor, because every byte must belong to one
+  void drop(const std::string& name) {  // renames the tensor, because every byte must belong to a tensor
     header["other/" + name] = header[name];
     header.erase(name);
   }

@@ -66,7 +66,7 @@ TEST(SampleSeries, PausesBetweenStepsCountTowardsTheBudget) {
   SampleSeries series(StoppingRule({.budget = Seconds{10}}), false);
   int64_t taken = 0;
   for (; !series.is_done(); ++taken) {
-    const Seconds begin{static_cast<double>(taken)};  // steps start one second apart, although each takes 10 ms
+    const Seconds begin{static_cast<double>(taken)};  // steps start one second apart, although they take 10 or 20 ms
     series.add({{}, begin, begin + Seconds{taken % 2 == 0 ? 0.01 : 0.02}});
   }
   EXPECT_EQ(std::move(series).finish(false).reason, StopReason::kTime);

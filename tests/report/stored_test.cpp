@@ -36,7 +36,7 @@ class StoredRecordsTest : public StoreTest {
     return names;
   }
 
-  // Acts as another program that adds a record or removes the first one.
+  // add() and remove() act as another program that adds a record or removes the first record.
   void add() const { execute("INSERT INTO records (json) SELECT json FROM records LIMIT 1"); }
   void remove() const { execute("DELETE FROM records WHERE id = 1"); }
 

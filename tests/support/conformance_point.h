@@ -13,7 +13,6 @@ bool is_of_blas(const Kernel& kernel);
 constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
 
 std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors);
-// Rounds the value to the type.
 double rounded(double value, DType dtype);
 
 // The operands of one point, and the results of the reference.
@@ -24,7 +23,7 @@ class Point {
   Signature signature;
   std::vector<GuardedTensor> inputs;
   std::vector<std::vector<double>> truth;  // truth[output][row-major index]
-  // Absolute tolerance per output, before rounding to the output's type.
+  // Absolute tolerance of each element, as tolerance[output][row-major index], before rounding to the output's type.
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
   bool has_plain = false;
