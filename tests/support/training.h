@@ -65,7 +65,8 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// If `splits`, also keeps composites that can be split into groups of rows.
+// The options of compile mode. Composites that can be split into groups of rows are kept only if `splits`, all others
+// always.
 inline PipelineOptions compile_options(const RunConfig& config, bool splits = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
