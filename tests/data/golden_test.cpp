@@ -169,7 +169,7 @@ struct Parts {
   }
 };
 
-// Names of the checks that fail in the changed file itself, or when it is compared with the unchanged values.
+// Names of the checks that the changed file fails, on its own or in comparisons with the unchanged values.
 std::vector<std::string> noticed(const Parts& parts, const std::string& name) {
   const WrittenFile file("changed.safetensors", parts.bytes());
   const GoldenCase changed = read_golden(file.path());

@@ -211,8 +211,8 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches in the remaining ways of the device. Describes a difference in bits from `first`, or returns an empty
-// string.
+// Launches again, in the ways from device.first_again on. Describes a difference in bits from `first`, or returns an
+// empty string.
 std::string different_way(Point& point, const Kernel& kernel, const KernelDevice& device, const Launch& first,
                           std::span<const Update> overwrites = {}) {
   for (int way = device.first_again; way < kWays; ++way) {
