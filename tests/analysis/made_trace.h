@@ -136,7 +136,7 @@ inline StepTrace two_layers() {
   return made.trace;
 }
 
-// A trace of two steps of six launches each.
+// Fixture with a trace of two steps of six launches each, and an otherwise empty record.
 class TraceTest : public testing::Test {
  protected:
   TraceTest() {

@@ -1,4 +1,4 @@
-// Ledgers, saved bytes and findings of handmade traces with known sums.
+// Ledgers, saved bytes, largest tensors and findings of handmade traces with known sums, and the usable memory.
 #include "analysis/memory_findings.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// How long a training run takes: steps, time with its interval, and price; and the ratios of published runs.
+// How long a training run takes: steps, time with its interval, energy and price, and the options for it. Also the
+// ratios of published runs.
 #include "analysis/plan_findings.h"
 
 #include <fmt/format.h>

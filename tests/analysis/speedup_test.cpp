@@ -35,7 +35,7 @@ TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
   EXPECT_EQ(value_of(speedups.speedup(records[0], "")), 1.0);
   EXPECT_EQ(speedups.speedup(records[0], "")->interval.high, 1.0);  // the baseline itself
   EXPECT_FALSE(speedups.speedup(records[4], ""));                   // no float32 eager point of this model
-  EXPECT_FALSE(speedups.speedup(records[5], ""));                   // its status is not ok
+  EXPECT_FALSE(speedups.speedup(records[5], ""));                   // this record is not ok
   EXPECT_EQ(speedups.descriptions(), std::vector<std::string>{"float32"});
 
   records[1].fingerprint = "another machine";
@@ -123,7 +123,7 @@ TEST(Speedup, HasAWiderIntervalFromFewSamples) {
   EXPECT_GT(three->interval.high, 2.2);
   const std::optional<Speedup> one = speedup_of(stats({2}), stats({1}));
   ASSERT_TRUE(one);
-  EXPECT_LT(one->interval.low, 1);  // does not show which is faster
+  EXPECT_LT(one->interval.low, 1);  // the interval does not show which is faster
 }
 
 TEST(Speedup, UncertaintyOfFewSamplesFollowsStudentsT) {

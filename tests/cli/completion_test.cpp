@@ -1,4 +1,4 @@
-// Completions of a word on the command line.
+// Completions of a word on the command line, and the manual page.
 #include "cli/help.h"
 
 #include <gmock/gmock.h>
@@ -118,7 +118,7 @@ TEST(Completion, CompletesPositionalArguments) {
     EXPECT_THAT(candidates({"export", ""}), Contains(std::string(format.name)));
   EXPECT_THAT(candidates({"list", "models", ""}), Not(Contains("models")));
   EXPECT_THAT(candidates({"completion", ""}), ElementsAre("bash", "zsh", "fish", "words"));
-  EXPECT_THAT(candidates({"bench", ""}), IsSupersetOf({"--model", "--help"}));  // only options
+  EXPECT_THAT(candidates({"bench", ""}), IsSupersetOf({"--model", "--help"}));  // `bench` takes only options
 }
 
 TEST(Completion, CompletesFilters) {

@@ -1,4 +1,4 @@
-// The progress line: its text, and when it is written.
+// The progress lines of points and of planning: their text, and when they are written.
 #include "cli/progress.h"
 
 #include <gmock/gmock.h>

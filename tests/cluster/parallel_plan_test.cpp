@@ -1,4 +1,4 @@
-// Plans of steps on several ranks, and the search for the fastest plan.
+// Plans of steps on several ranks, the search for the fastest plan, and price files.
 #include "cluster/parallel_plan.h"
 
 #include <gmock/gmock.h>

@@ -52,7 +52,7 @@ TEST(FileScan, HashDependsOnThePositionOfAChange) {
   EXPECT_EQ((std::set<uint64_t>{first, middle, later, hash_of(large)}.size()), 4U);
 }
 
-// Bytes that this process has read so far, as the kernel counts them.
+// Bytes that this process has read so far, as the kernel counts them; -1 if the kernel does not tell.
 int64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   for (std::string key; io >> key;) {
@@ -79,7 +79,7 @@ TEST(FileScan, ReadsAnUnchangedFileOnce) {
 }
 
 TEST(FileScan, FindsTheRangeOfTokensAcrossPieces) {
-  // A piece has 262,144 bytes. With a header of 3 bytes, tokens straddle its end.
+  // A piece has 262,144 bytes. With a header of 3 bytes, a token straddles the end of each piece.
   std::string bytes(3, '\x7f');
   for (int i = 0; i < 200'000; ++i) bytes += bytes_of<uint32_t>(i == 65'535 ? 1'000'000 : i % 3 == 0 ? 0 : 70'000);
   const WrittenFile written("a", bytes);

@@ -106,7 +106,7 @@ TEST(GoldenCompare, TinyGradientIsRelativeToLargerOnes) {
   EXPECT_NEAR(compare(golden, kFloat32, "grad/many", many).distance, off / 2, 1e-12);
 }
 
-// One element of this tensor has a gradient below 1.2e-8; its neighbours have gradients of at least 1e-4.
+// One element of the tensor has a gradient below 1.2e-8, and its neighbours have gradients of at least 1e-4.
 TEST(GoldenCompare, SkipsWeightsWithoutGradientAfterSteps) {
   const GoldenCase golden = read_golden(golden_path("tiny_gpt2"));
   const std::string name = "layers.0.attn.output_proj.weight";

@@ -163,13 +163,13 @@ struct Parts {
     data[begin + element * size + size - 2] = static_cast<char>(data[begin + element * size + size - 2] ^ 0x20);
   }
 
-  void drop(const std::string& name) {  // renames the tensor, because every byte must belong to one
+  void drop(const std::string& name) {  // renames the tensor, because every byte must belong to a tensor
     header["other/" + name] = header[name];
     header.erase(name);
   }
 };
 
-// Names of the checks that fail in the changed file itself, or when it is compared with the unchanged values.
+// Names of the checks that the changed file fails, on its own or in comparisons with the unchanged values.
 std::vector<std::string> noticed(const Parts& parts, const std::string& name) {
   const WrittenFile file("changed.safetensors", parts.bytes());
   const GoldenCase changed = read_golden(file.path());

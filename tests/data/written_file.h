@@ -1,4 +1,4 @@
-// Files that tests write, and the bytes of safetensors files.
+// Files that tests write, the bytes of numbers and of safetensors files, and the messages of errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace laptime {
 
-// A file with these bytes, removed by the destructor.
+// A file with the given bytes in a temporary folder of its own. The destructor removes both.
 class WrittenFile {
  public:
   WrittenFile(const std::string& name, std::string_view bytes) {

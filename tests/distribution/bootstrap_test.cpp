@@ -1,4 +1,4 @@
-// The confidence interval of the median is deterministic, lies within the samples, and has the stated coverage.
+// Bootstrap intervals of medians and of ratios are deterministic, lie within the samples, and have the stated coverage.
 #include "distribution/bootstrap.h"
 
 #include <gtest/gtest.h>

@@ -89,8 +89,8 @@ TEST(PairedRatio, RejectsInvalidTimes) {
     EXPECT_THROW(paired_ratio(one, std::vector<double>{wrong}), Error);
 }
 
-// Noise with rare long disturbances, distributed equally for A and B: a difference is reported in at most one of a
-// hundred comparisons (the limit leaves room for chance), and a difference of 3 % is found in nearly all of them.
+// Noise with rare long disturbances, distributed equally for A and B. Without a difference, at most one comparison in a
+// hundred reports one; the limit leaves room for chance. Nearly all comparisons find a difference of 3 %.
 TEST(PairedRatio, SeparatesRealDifferencesFromNoise) {
   RandomSamples random(7);
   int wrong = 0;

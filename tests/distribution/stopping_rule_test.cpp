@@ -132,7 +132,8 @@ TEST(DefaultRule, GivesUpOnSteadyStateAfterHalfTheBudget) {
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
 }
 
-// With noise of 7 %, a few seconds of 0.27 s steps determine the median within 5 %. Twice as many would not reach 1 %.
+// With noise of 7 %, a few seconds of 0.27 s steps determine the median within 5 %. Twice as many steps would not
+// determine it within 1 %.
 TEST(DefaultRule, StopsIfDoublingTheSamplesDoesNotHelp) {
   RandomSamples random(14);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * (1 + 0.07 * random.normal()); });

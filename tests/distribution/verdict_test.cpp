@@ -75,7 +75,7 @@ TEST(Verdict, NoiseIsNotADrift) {
   EXPECT_LE(drifting, 4);
 }
 
-// Samples of a quickstart run on a shared machine: 143.6 ms (141.7 to 145.3), with a few slow steps.
+// Samples like those of a quickstart run on a shared machine: a median of 143.6 ms, and two slow steps.
 TEST(Verdict, KnownMedianWithALargeDeviationIsNotUnstable) {
   const std::vector<double> samples{0.1436, 0.1417, 0.1453, 0.1430, 0.1428, 0.1441, 0.2011, 0.1445, 0.1399, 0.1450,
                                     0.1433, 0.1410, 0.1971, 0.1438, 0.1420, 0.1442, 0.1429, 0.1455, 0.1405, 0.1437};

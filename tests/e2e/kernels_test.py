@@ -34,16 +34,16 @@ class Kernels(ProgramTest):
 
     def test_no_step_includes_the_start_up_of_a_library(self):
         # Edition 2024 has learned positions. Other editions compute position tables with a product, which would load
-        # the library before the first step.
+        # oneDNN before the first step.
         words = [*MODEL, "--edition", "2024", "--context", "64", "--device", "cpu", "--warmup", "0", "--steps", "2"]
         (record,) = self.records(*words)
         for use in record["kernels"]:
             if use["op"] == "matmul":
                 use["kernel"] = "onednn_sgemm"
         (self.folder / "library.json").write_text(json.dumps(record))
-        (pinned,) = self.records(*words, "--kernels", "library.json")  # no kernel trial calls the library
+        (pinned,) = self.records(*words, "--kernels", "library.json")  # no kernel trial calls oneDNN
         self.assertIn("onednn_sgemm", {use["kernel"] for use in pinned["kernels"]})
-        self.assertLess(pinned["machine"]["during"]["minor_faults"], 500)  # loading the library causes about 1000
+        self.assertLess(pinned["machine"]["during"]["minor_faults"], 500)  # loading oneDNN causes about 1000
 
     def test_a_file_may_pin_one_choice_and_be_swept(self):
         listed = json.loads(self.laptime("explain", *REAL, "--output", "json").stdout)[0]["kernels"]

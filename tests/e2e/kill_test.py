@@ -119,7 +119,7 @@ class Kill(ProgramTest):
 
 class Interrupt(ProgramTest):
     def long_sweep(self, **options) -> subprocess.Popen:
-        """A sweep whose first two points are quick and whose third would take very long."""
+        """Starts a sweep of four points. The third would take very long, and the others are quick."""
         return self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                           "--steps", "1,2,1000000,3", "--output", "jsonl", "--columns", "all", **options)
 
@@ -189,13 +189,13 @@ class Interrupt(ProgramTest):
             start = time.monotonic()
             sweep.send_signal(signal.SIGINT)
             _, errors = sweep.communicate(timeout=60)
-            self.assertLess(time.monotonic() - start, 28)  # without an interrupt it waits for 30 s
+            self.assertLess(time.monotonic() - start, 28)  # without the interrupt, the sweep would wait for 30 s
             self.assertEqual(sweep.returncode, 130, errors)
             self.assertIn("keeps the file locked", errors)
             self.assertIn("1 of 3 records are not in the store", errors)
 
     def blocked_sweep(self) -> subprocess.Popen:
-        """A sweep that is blocked because nobody reads the pipe that it has filled."""
+        """Starts a sweep that waits because its output has filled a pipe that nobody reads."""
         seeds = ",".join(str(seed) for seed in range(1, 101))
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "roofline:h100", *ONE_STEP, "--seed", seeds,
                            "--output", "jsonl", "--columns", "all", stderr=subprocess.DEVNULL)

@@ -24,7 +24,7 @@ def seeds(first: int, last: int) -> list[str]:
 
 
 def facts(records: list[dict]) -> list[tuple]:
-    """The values in records that are equal in every run, sorted by name."""
+    """For each record, sorted by name, the values that are the same in every run."""
     keys = ["name", "status", "reason", "config", "math_mode", "loss", "kernels", "fingerprint", "config_hash", "sweep"]
     return sorted((*(str(record[key]) for key in keys), record["memory"]["peak_bytes"], record["binary"]["id"],
                    record["machine"]["affinity"]) for record in records)
@@ -62,7 +62,7 @@ class LauncherTest(ProgramTest):
         return 0
 
     def busy_point(self, other_than: int = 0) -> int:
-        """Waits for a process that measures a point and has used some CPU time."""
+        """Waits for a process, not `other_than`, that measures a point and has used some CPU time. Returns its id."""
         def is_busy(process):
             with contextlib.suppress(OSError):
                 fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -128,7 +128,7 @@ class KillTest(LauncherTest):
         return self.fake_ssh()
 
     def begin(self):
-        """Starts the services that the launcher needs."""
+        """Starts the services that the launcher needs. The fake ssh needs none."""
 
     def setUp(self):
         super().setUp()
@@ -140,7 +140,7 @@ class KillTest(LauncherTest):
                 "--jobs", "2"]
 
     def sweep_with_a_kill(self, kill) -> bool:
-        """Calls `kill` during a sweep, checks the store, and resumes. True if the sweep ran until the call."""
+        """Calls `kill` during a sweep, checks the store, and resumes. True if the sweep was running at the call."""
         store = self.prepared_store("killed")
         output = self.folder / "printed.jsonl"
         output.unlink(missing_ok=True)
@@ -164,7 +164,7 @@ class KillTest(LauncherTest):
         return was_running
 
     def recover(self):
-        """Waits until the launcher can place points again."""
+        """Waits until the launcher can place points again. The fake ssh always can."""
 
     def kill_each_time(self, kill):
         hits = sum(self.sweep_with_a_kill(kill) for _ in range(KILLS))

@@ -377,7 +377,7 @@ class Measure(ModuleTest):
                 pass
 
         self.measure(with_phase, sync=lambda: synced.append(1), warmup=0, steps=2)
-        self.assertEqual(len(synced), 6)  # after each phase, and after each step
+        self.assertEqual(len(synced), 6)  # 2 so far, and one more after each of 2 phases and 2 steps
 
     def test_known_model_has_mfu_and_columns(self):
         record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)

@@ -75,7 +75,7 @@ class Memory(ProgramTest):
             *reports, _ = self.reports("--run", *TINY, *words, "--view", "accounts")
             for report in reports:
                 accounts = {row["account"]: row["bytes"] for row in rows(report, "accounts")}
-                # Each of the two blocks is rounded up to whole pages.
+                # The resident block and the arena are each rounded up to whole pages.
                 self.assertIn(accounts["held"] - accounts["planned"], range(2 * PAGE))
                 self.assertGreater(accounts["resident"], accounts["held"])
 

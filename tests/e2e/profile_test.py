@@ -95,7 +95,7 @@ class Profile(ProgramTest):
                     rows = report["tables"][view]
                     self.assertEqual({row["bound"] for row in rows} - {"compute", "memory"}, set())
                     for row in rows:
-                        # Operands that fit in the cache move up to three times as fast as the memory bandwidth.
+                        # Operands that fit in the cache may move at up to three times the memory bandwidth.
                         most = 3 if row["bound"] == "memory" else 1
                         self.assertTrue(0 < row["of_roofline"] <= most, row)
         (rates,) = (one for one in report["findings"] if one["kind"] == "rates")

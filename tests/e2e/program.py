@@ -47,7 +47,7 @@ def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 6
 
 
 def without_date(text: str) -> str:
-    """The report without commit, date and load, which differ between runs."""
+    """The report with placeholders for its commit and date, and without its load, which differ between runs."""
     return re.sub(r"laptime [0-9a-f]+(\+dirty)?, [^,\n]* UTC(, load [0-9.]+)?", "laptime COMMIT, DATE", text)
 
 

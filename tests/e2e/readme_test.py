@@ -23,7 +23,7 @@ def printed_examples(page: str) -> list[tuple[str, str]]:
 
 
 def commands_of(page: str) -> list[list[str]]:
-    """The arguments of `laptime` in code blocks and in the text of a page, up to a pipe or an ellipsis."""
+    """The arguments of each `laptime` in code blocks and text of a page, up to a shell operator or an ellipsis."""
     lines = re.findall(r"^(?: {4,}|\$ )(?:\$ )?(?:\S*/)?laptime (.*)$", page.replace("\\\n", " "), re.MULTILINE)
     commands = []
     for line in lines + re.findall(r"`laptime ([^`]+)`", page):
@@ -46,7 +46,7 @@ def all_commands() -> list[tuple[str, list[str]]]:
 
 class Documents(ProgramTest):
     def test_documented_options_exist(self):
-        """Appends an unknown option to each command. The program must name that option as the first unknown one."""
+        """Appends an unknown option to each command. The program must name that option, and not one before it."""
         commands = all_commands()
         self.assertGreater(len(commands), 80)
         for page, words in commands:
@@ -55,7 +55,7 @@ class Documents(ProgramTest):
                     self.assertIn("'--no-such-option'", self.laptime(*words, "--no-such-option").stderr)
 
     def test_documented_option_values_are_accepted(self):
-        """Adds one layer and a device with only a data sheet, unless the command states them, so that no step runs."""
+        """Adds one layer, a device with only a data sheet, and no store, unless the command states these options."""
         for page, words in all_commands():
             needs_files = any(re.search(r"\.(json|toml|bin|csv)\b|^\./|^[A-Z]+$", word) for word in words)
             if words[0] not in ("bench", "profile", "attention", "memory", "plan", "explain") or needs_files:

@@ -14,7 +14,7 @@ MODEL = "--model custom --d-model 16 --d-ff 32 --num-heads 2 --context 8 --batch
 
 
 def rows_of(text: str) -> int:
-    """The number of rows in a table, Markdown or CSV, found by their names, which have only the parts that differ."""
+    """Counts the rows of a table, Markdown or CSV. They begin with a name, or with the parts of it that differ."""
     return len(re.findall(r"^(?:\| )?(?:step/model:custom|step|eager|compile)\b", text, flags=re.MULTILINE))
 
 

@@ -1,4 +1,4 @@
-"""The contents of tables on terminals with 80, 120 and 200 columns. No line is wider."""
+"""Tables on terminals with 80, 120 and 200 columns and in pipes: their contents, and no line that is too wide."""
 
 import re
 import unittest

@@ -13,7 +13,7 @@ NOT_A_NUMBER = re.compile(r"(?<!value=)(?<!value=-)\b(nan|inf)\b", re.IGNORECASE
 
 class Unknown(ProgramTest):
     def shown(self):
-        """The output of all commands that show stored records."""
+        """Yields the commands that show stored records, each with its output and messages."""
         for words in (["show"], ["show", "--verbose"], ["show", "--columns", "name,mean,median,min,max,std,mfu,peak"],
                       ["show", "--columns", "mean_std"], ["show", "--output", "csv"],
                       ["show", "--output", "markdown"], ["history"], ["export", "csv"], ["export", "llama_bench"],

@@ -1,4 +1,4 @@
-"""laptime verify: a golden file passes, and a file with a changed number fails."""
+"""laptime verify: a golden file passes, a file with a changed number fails, and all files are read first."""
 
 import json
 import os

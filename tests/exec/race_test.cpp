@@ -99,7 +99,7 @@ TEST(ClearWinner, NeedsALeadOverTheFastestFavourite) {
   };
   const RaceResult close = Track(Times{{1}, {1.2}, {1.04}}).race();
   EXPECT_EQ(close.winner, 0U);
-  EXPECT_EQ(clear_winner(close, favours({1, 2})), 2U);  // candidate 0 leads it by less than 5 %
+  EXPECT_EQ(clear_winner(close, favours({1, 2})), 2U);  // candidate 0 leads candidate 2 by less than 5 %
   EXPECT_EQ(clear_winner(close, favours({1})), 0U);
   EXPECT_EQ(clear_winner(close, favours({0})), 0U);
   EXPECT_EQ(clear_winner(close, favours({})), 0U);

@@ -14,7 +14,7 @@
 namespace laptime::test {
 namespace {
 
-// Makes a step of `launches` launches of 1 ms each, with negligible memory traffic.
+// Makes steps whose launches take 1 ms each and have negligible memory traffic.
 class SamplerOnRoofline : public testing::Test {
  protected:
   std::unique_ptr<Executor> step_of(int launches) {

@@ -6,7 +6,8 @@
 namespace laptime {
 namespace {
 
-// Adds back-to-back steps of these durations until the series is done. Returns the number of steps.
+// Adds back-to-back steps until the series is done, but at most `most`. Returns the number of steps. Step i takes
+// `seconds` * (1 + `growth` * i).
 size_t add_steps(SampleSeries& series, double seconds, size_t most, double growth = 0) {
   Seconds at{};
   for (size_t i = 0; i < most; ++i) {
@@ -65,7 +66,7 @@ TEST(SampleSeries, PausesBetweenStepsCountTowardsTheBudget) {
   SampleSeries series(StoppingRule({.budget = Seconds{10}}), false);
   int64_t taken = 0;
   for (; !series.is_done(); ++taken) {
-    const Seconds begin{static_cast<double>(taken)};  // steps start one second apart, although each takes 10 ms
+    const Seconds begin{static_cast<double>(taken)};  // steps start one second apart, although they take 10 or 20 ms
     series.add({{}, begin, begin + Seconds{taken % 2 == 0 ? 0.01 : 0.02}});
   }
   EXPECT_EQ(std::move(series).finish(false).reason, StopReason::kTime);

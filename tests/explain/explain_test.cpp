@@ -178,7 +178,7 @@ const CompositeUse* find_composite(const Explanation& explanation, const std::st
   return found == explanation.composites.end() ? nullptr : &*found;
 }
 
-// Head and loss stay one composite if row groups then save memory at no cost in time, or if the user keeps them.
+// Head and loss stay one composite if running them in row groups saves memory at no cost in time, or with --keep.
 TEST(Explain, ListsCompositesThatStayWhole) {
   struct Row {
     Options options;

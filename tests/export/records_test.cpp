@@ -128,7 +128,7 @@ TEST(Records, CsvIsFlatAndHasUnitsInColumnNames) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
-// Bytes that a terminal would interpret, and a formula that a spreadsheet would run.
+// The texts contain bytes that a terminal would interpret, and begin with a formula that a spreadsheet would run.
 TEST(Records, EveryTextFormatEscapesHostileText) {
   constexpr const char* kHostile = "=cmd|'/c calc'!A0\x1b[2J\nnext;\x9b\xff";
   TracedRecord traced = test::small_trace();

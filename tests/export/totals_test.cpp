@@ -48,7 +48,7 @@ Totals totals_of_stacks(const std::string& text) {
   return totals;
 }
 
-// Totals by name. The name is the last cell of each row, in column `name_column`.
+// Sums the nanoseconds in column 1 by name. Names are in column `name_column`, the last one.
 Totals totals_of_nsys(const std::string& text, size_t name_column) {
   Totals totals;
   std::istringstream lines(text);
@@ -86,7 +86,7 @@ void expect_equal_totals(const TracedRecord& traced, ExportedSteps steps) {
   EXPECT_EQ(launches, expected);
 }
 
-// The peak of the byte counters in a trace.
+// The largest sum of the byte counters at one time.
 int64_t peak_of_counters(const std::string& text) {
   int64_t peak = 0;
   const Json json = Json::parse(text);

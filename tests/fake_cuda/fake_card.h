@@ -86,11 +86,13 @@ FakeCard& card();
 // The number of the card whose context is current in this thread.
 int& current_card();
 
-// Runs the first piece of work of a stream. Returns false if it is not done.
+// Runs the first piece of work of a stream and removes it when it is done. Returns false if the piece must be called
+// again. After a failure of the card, removes the piece without running it. The stream must have work.
 bool advance(cuda::StreamObject& stream);
 // Runs the work of all streams except `last` as far as possible.
 void run_streams_except(const cuda::StreamObject* last);
-// Runs all work of the current card (run_card) or of one stream (run). Unlocks the mutex while waiting for other ranks.
+// run_card() runs all work of the current card, and run() all work of one stream. Both unlock the mutex while waiting
+// for other ranks. run() returns the first error of the card.
 void run_card(std::unique_lock<std::mutex>& lock);
 cuda::Status run(cuda::StreamObject& stream, std::unique_lock<std::mutex>& lock);
 

@@ -78,7 +78,7 @@ float rounded_to_tf32(float value) {
   return std::bit_cast<float>(bits >> kDropped << kDropped);
 }
 
-// All arguments of a product, kept until the stream reaches it.
+// A product with all its arguments. It is computed when the stream reaches it.
 struct Task {
   BlasProductObject product;
   BlasLayoutObject a_layout, b_layout, c_layout, d_layout;
@@ -95,7 +95,7 @@ struct Task {
     return product.compute == blas::kComputeTf32 ? rounded_to_tf32(value) : value;
   }
   int64_t depth() const { return product.transpose_a != 0 ? a_layout.rows : a_layout.columns; }
-  // The sum of the terms [begin, end) of an element.
+  // The sum of the terms [begin, end) of an element. The last algorithm adds them in reverse.
   float sum(int64_t batch, int64_t row, int64_t column, int64_t begin, int64_t end) const {
     float total = 0;
     for (int64_t at = begin; at < end; ++at) {
@@ -163,7 +163,7 @@ std::deque<Task>& tasks() {
   return all;
 }
 
-// Copies an attribute to `field`. Returns kInvalidValue if the sizes differ.
+// Copies an attribute to `field`. Returns kInvalidValue if there is no value, or one of a different size.
 template <class T>
 BlasStatus take(T& field, const void* value, size_t bytes) {
   if (value == nullptr || bytes != sizeof(T)) return kInvalidValue;
@@ -171,7 +171,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// Index of the first of four fields of an algorithm: the alignments of A, B, C and D for which it was proposed.
+// An algorithm stores the alignments of A, B, C and D for which it was proposed in its data, beginning at this index.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {

@@ -80,7 +80,7 @@ Watcher& watcher() {
 }
 constexpr uint32_t kCopyRan = 1, kFillRan = 2, kKernelRan = 10;
 
-// Calls `work`, adds its times to `ran`, and passes the record to the watcher.
+// Calls `work`, adds its times to `ran`, and passes the record to the watcher, if there is one.
 template <class Work>
 void run_watched(ActivityRecord ran, const Work& work) {
   const auto now = [] {

@@ -73,7 +73,7 @@ std::string& last_error() {
   return the_error;
 }
 
-// Communicators live as long as the process, because streams may still have their work after an abort.
+// Communicators live as long as the process, because a stream may still hold work of an aborted communicator.
 NcclComm new_comm(const NcclCommObject& comm) {
   static std::mutex mutex;
   static std::deque<NcclCommObject> all;
@@ -130,7 +130,7 @@ class Launched {
   Launched(NcclComm comm, std::vector<Part> parts, bool is_captured)
       : comm_(comm), parts_(std::move(parts)), in_graph_(is_captured ? comm->in_graphs : nullptr) {}
 
-  // Returns false until all ranks have contributed.
+  // Returns false until all ranks have contributed, and always after a failure. Returns true after an abort.
   bool operator()() {
     if (comm_->is_aborted) return true;
     if (!is_published_) {

@@ -42,7 +42,7 @@ NvmlStatus nvmlDeviceGetTotalEnergyConsumption(NvmlDevice device, unsigned long 
   *millijoules = device->millijoules += 2000;
   return kDone;
 }
-// LAPTIME_FAKE_NVML_REASONS: bits as in nvmlClocksThrottleReasons.
+// LAPTIME_FAKE_NVML_REASONS: bits as in nvmlClocksThrottleReasons, as a decimal number; 1 (idle) by default.
 NvmlStatus nvmlDeviceGetCurrentClocksThrottleReasons(NvmlDevice, unsigned long long* reasons) {
   const char* const bits = std::getenv("LAPTIME_FAKE_NVML_REASONS");
   *reasons = bits == nullptr ? 1 : std::strtoull(bits, nullptr, 10);

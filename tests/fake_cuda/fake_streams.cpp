@@ -20,7 +20,7 @@ struct Happening {
   std::chrono::steady_clock::time_point time{};
 };
 struct EventObject {
-  std::shared_ptr<Happening> last;  // null if the event has no time, because it orders work in a graph
+  std::shared_ptr<Happening> last;  // null before the first recording, and if the event orders work in a graph
   GraphObject* graph = nullptr;     // the graph that contains the event; null outside of graphs
   StreamObject* stream = nullptr;   // the captured stream that recorded the event
   size_t position = 0;              // number of pieces of work before the event in the graph
@@ -69,8 +69,8 @@ void run_card(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Like advance(), but with LAPTIME_FAKE_CUDA_EAGER it first runs all other streams. Returns true if nothing is left to
-// run.
+// Like advance(), but first runs all other streams if LAPTIME_FAKE_CUDA_EAGER is set. Also returns true if the stream
+// has no work left.
 bool advance_all(cuda::StreamObject& stream) {
   if (std::getenv("LAPTIME_FAKE_CUDA_EAGER") != nullptr) run_streams_except(&stream);
   return stream.work.empty() || advance(stream);

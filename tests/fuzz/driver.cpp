@@ -31,7 +31,7 @@ void run(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
 }
 
-// The input with the given number: the seeds come first, then the mutants.
+// All inputs by number: the seeds come first, then the mutants.
 class Inputs {
  public:
   explicit Inputs(uint64_t mutants) : count_(seeds_.size() + mutants) {}
@@ -58,7 +58,7 @@ void write(const std::string& path, const std::string& bytes) {
   if (!file.flush()) throw Error::format("cannot write '{}'; choose another folder", path);
 }
 
-// Runs all inputs in a child process, so that this process knows the input on which it crashed.
+// Runs all inputs in a child process, so that this process knows the input on which the child crashed.
 int run_all(const std::string& name, uint64_t mutants) {
   const Inputs inputs(mutants);
   void* const shared =

@@ -24,7 +24,7 @@ ModelConfig small_model() {
   return model;
 }
 
-// Names and shapes of the tensors in a file with two samples of each tensor.
+// Names and shapes of all tensors in a golden file of two steps. The file stores two samples of each tensor.
 std::vector<std::pair<std::string, std::vector<int64_t>>> keys_of(const ModelConfig& model) {
   std::vector<std::pair<std::string, std::vector<int64_t>>> keys{
       {"logits", {model.batch_size, model.context_length, model.vocab_size}}};

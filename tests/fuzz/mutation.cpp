@@ -92,7 +92,7 @@ class Mutator {
     }
   }
 
-  // Replaces the first number after a random position.
+  // Replaces the first number after a random position with an extreme value.
   void replace_number() {
     const size_t begin = text_.find_first_of("0123456789", position());
     if (begin == std::string::npos) return;
@@ -100,7 +100,7 @@ class Mutator {
     text_.replace(begin, end - begin, kExtremes[below(kExtremes.size())]);
   }
 
-  // Replaces a random run of letters with a word.
+  // Replaces the first letters after a random position with a word.
   void replace_word() {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_-";
     const size_t begin = text_.find_first_of(kLetters, position());

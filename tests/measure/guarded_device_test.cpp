@@ -10,7 +10,7 @@
 namespace laptime::test {
 namespace {
 
-// Two steps of a model with two layers of width 32.
+// Options for one warm-up step and two samples of a small model, followed by `more`.
 Options tiny(const Options& more) {
   Options options{{"d-model", "32"}, {"d-ff", "64"},  {"num-layers", "2"}, {"num-heads", "2"}, {"batch", "2"},
                   {"context", "16"}, {"vocab", "61"}, {"threads", "2"},    {"warmup", "1"},    {"steps", "2"}};

@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Returns the given values as measurements, one after the other.
+// A device with one limit, whose measurements give the values one after the other.
 class ScriptedBackend : public roofline::RooflineBackend {
  public:
   explicit ScriptedBackend(std::vector<double> values, DeviceLimit::Kind kind = DeviceLimit::Kind::kProductFlops)
@@ -100,7 +100,7 @@ TEST(Limits, MeasuresBandwidthOfADisturbedRunAgain) {
   EXPECT_EQ(learned[0].value, 100);  // the highest value so far
 }
 
-// A single launch that takes one microsecond.
+// A trace with a single launch that takes one microsecond.
 StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
   StepTrace trace;
   trace.texts = {""};

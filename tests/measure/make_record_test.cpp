@@ -125,7 +125,7 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   run_.limits.product_flops = 1.5e9;  // pretends that the peak was measured with this arithmetic
   run_.products.flops_per_second = 3.2e9;
   EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s by the data sheet")));
-  run_.products.math = ProductMath::kBFloat16;  // the float32 peak does not apply to it
+  run_.products.math = ProductMath::kBFloat16;  // the float32 peak does not apply to bfloat16 products
   EXPECT_THAT(record().verdict.reasons, Not(Contains(HasSubstr("arithmetic"))));
 }
 

@@ -1,4 +1,5 @@
-// Reads the config.json of a model: both versions of the format, the defaults of the library, and rejected keys.
+// Reads the config.json of a model: both versions of the format, the defaults of the library, rejected keys, and the
+// names of known models.
 #include "model/config_json.h"
 
 #include <gmock/gmock.h>
@@ -309,7 +310,7 @@ TEST(KnownModels, BecomeCustomIfADimensionChanges) {
   EXPECT_EQ(resolve({{"model", "SmolLM2-135M"}, {"context", "64"}}).config.model.name, "SmolLM2-135M");
 }
 
-// A folder's name is shown unless another model has it.
+// A model has the name of its folder, or "custom" if that name belongs to another model.
 TEST(NamedModel, ShowsTheNameOfItsFolder) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "named_models";
   const auto name_in = [&](const std::string& name, const Json& document) {

@@ -1,4 +1,5 @@
-// Results have identical bits in every run and for any number of threads.
+// Results have identical bits in every run and for any number of threads. They depend on the seed and, with dropout, on
+// the step.
 #include <gtest/gtest.h>
 
 #include "support/training.h"

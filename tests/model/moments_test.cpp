@@ -1,4 +1,4 @@
-// AdamW moments in bfloat16: they take half the bytes, and an update uses the new moments before they are rounded.
+// AdamW moments in bfloat16 take half the bytes, and an update uses the new moments before they are rounded.
 #include <gtest/gtest.h>
 
 #include "support/training.h"

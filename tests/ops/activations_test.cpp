@@ -1,4 +1,4 @@
-// GELU, ReLU and the SwiGLU gate: kernels compared with the references.
+// GELU, ReLU and the SwiGLU gate: kernels compared with the references, and gradients.
 #include "ops/gelu/gelu.h"
 #include "ops/relu/relu.h"
 #include "ops/swiglu/swiglu.h"

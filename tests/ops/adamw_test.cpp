@@ -1,4 +1,4 @@
-// AdamW: the kernel compared with the reference, in place, for the three update rules.
+// AdamW: kernels compared with the references for the three update rules, in place, and steps that are skipped.
 #include "ops/adamw/adamw.h"
 
 #include <cstring>

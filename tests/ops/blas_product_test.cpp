@@ -44,7 +44,7 @@ TEST(BlasProduct, AcceptsARoundedBiasWithAFloat32Result) {
   EXPECT_NE(kernel_of(kLinear, "cublaslt_padded_1").refusal(signature), "");
 }
 
-// Bytes of a copy with rows of `columns` elements, each of which begins at a multiple of 64 elements.
+// Bytes of a copy whose rows have `columns` elements of `size` bytes and begin at multiples of 64 elements.
 int64_t padded_bytes(int64_t rows, int64_t columns, int64_t size) {
   return align_up(((rows - 1) * 64 + columns) * size, 64);
 }

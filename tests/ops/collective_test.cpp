@@ -66,7 +66,7 @@ std::vector<std::byte*> addresses_of(std::vector<std::vector<float>>& arrays) {
 struct Launched {
   std::vector<std::vector<std::vector<float>>> out;  // the elements out[rank][tensor]
   std::vector<int64_t> sent;                         // bytes that each rank sent
-  std::vector<int64_t> stated;                       // bytes_of() of each rank
+  std::vector<int64_t> stated;                       // bytes that bytes_of() predicts for each rank
 };
 
 Launched no_results(int ranks) {

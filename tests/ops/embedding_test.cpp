@@ -1,4 +1,4 @@
-// Embedding: kernels compared with the references.
+// Embedding: kernels compared with the references, and gradients.
 #include "ops/embedding/embedding.h"
 
 #include "support/conformance.h"

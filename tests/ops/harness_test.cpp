@@ -1,4 +1,4 @@
-// The test harnesses of kernels and gradients must detect wrong ones.
+// The test harnesses must detect incorrect kernels and incorrect gradients.
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 

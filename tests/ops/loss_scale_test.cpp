@@ -79,7 +79,7 @@ TensorView view_of(T* data, DType dtype, const Shape& shape) {
   return {reinterpret_cast<std::byte*>(data), contiguous_type(dtype, shape)};
 }
 
-// A single non-finite element is found at any position among many largest finite numbers.
+// A single infinity or NaN is found at any position among many of the largest finite numbers.
 TEST(UnscaleGradient, FindsASingleOverflow) {
   constexpr int64_t kSize = 70000;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

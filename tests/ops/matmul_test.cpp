@@ -119,7 +119,7 @@ int32_t whole_number(Whole kind, const Sizes& of, bool has_bias, size_t k, int64
     return static_cast<int32_t>(bits % static_cast<uint64_t>(2 * limit - 1)) - limit + 1;
   }
   const int32_t sign = (bits & 1U) != 0 ? 1 : -1;
-  if (few_bits) return (bits >> 8U) % 16 == 0 ? sign : 0;  // at most 127 nonzero elements among the K that are tested
+  if (few_bits) return (bits >> 8U) % 16 == 0 ? sign : 0;  // at most 127 nonzero elements for each K that is tested
   const int64_t at = is_a ? i % of.k : i / of.n % of.k;
   const int64_t line = is_a ? i / of.k : i % of.n;
   return at == static_cast<int64_t>(bits_of(3, line) % static_cast<uint64_t>(of.k)) ? sign : 0;
@@ -185,7 +185,7 @@ class Product {
 
   const Signature& signature() const { return signature_; }
 
-  // The bytes of the result. `error` describes any writes outside it.
+  // The bytes of the result. If the kernel writes outside of the result, `error` says where.
   std::vector<std::byte> run(const Kernel& kernel, cpu::Team& team, std::string& error) {
     GuardedTensor out(signature_.out[0]);
     const TensorView out_view = out.view();

@@ -60,7 +60,7 @@ TEST(ProductGate, RejectsAnOmittedProductOfTerms) {
   }
 }
 
-// The error of a kernel with the tolerances for cuBLASLt; empty if it is accepted.
+// The error of a kernel with the tolerances for `library` (null: for our own kernels); empty if the kernel is accepted.
 std::string error_by_library(const ConformanceCase& row, DType dtype, void (*launch)(const KernelCall&),
                              const char* library = cuda::kBlasName) {
   return conformance_error({row, dtype, Arrangement::kContiguous, 0},
@@ -103,7 +103,7 @@ TEST(LibraryGate, AcceptsRoundingBeforeTheBias) {
   constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;
-    // Our own kernel, and a kernel with a float32 result, may not round there.
+    // Our own kernels, and kernels with a float32 result, may not round the product before they add the bias.
     EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, kRounds, nullptr), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, kRounds), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, launch_addmm<unrounded, more>), "") << k;
@@ -120,7 +120,7 @@ TEST(LibraryGate, RejectsFactorsInTf32) {
               HasSubstr("any order"));
 }
 
-// Our first kernel of an op. launch_scaled() runs it and multiplies its results by 1.01.
+// The first of our own kernels of an op. launch_scaled() runs it and multiplies the results by 1.01.
 const Kernel& widest_kernel_of(const OpCard& op) {
   static const std::vector<Kernel> kKernels = cpu_kernels(cpu::widest_isa());
   return *std::find_if(kKernels.begin(), kKernels.end(), [&](const Kernel& kernel) {

@@ -1,4 +1,4 @@
-// Negative log likelihood: kernels compared with the references.
+// Negative log likelihood: kernels compared with the references, and gradients.
 #include "ops/nll_loss/nll_loss.h"
 
 #include "support/conformance.h"

@@ -1,4 +1,4 @@
-// Rotary position embedding: kernels compared with the references.
+// Rotary position embedding: kernels compared with the references, gradients, the order of axes, and folded casts.
 #include "ops/rope/rope.h"
 
 #include "support/conformance.h"

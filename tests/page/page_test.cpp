@@ -65,7 +65,7 @@ PageInput five_points() {
   return input;
 }
 
-// Steps of 10.1 ms with two launches in forward and one in backward, and the limits of a machine.
+// A trace with steps of 10.1 ms, two launches in forward and one in backward, and the limits of a machine.
 StepTrace timed_trace() {
   MadeTrace made;
   made.launch("forward", "layers.0.attn", "matmul", 0, "attn");

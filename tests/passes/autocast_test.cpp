@@ -48,7 +48,7 @@ TEST(Autocast, CastsAParameterOnceBeforeItsViews) {
   ASSERT_EQ(cast.op, &kCast);
   EXPECT_EQ(cast.inputs[0], graph.find_source("w"));  // the cast reads the parameter itself, not a view
   EXPECT_EQ(graph.value(cast.outputs[0]).role, Role::kAutocastCopy);
-  EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache keeps it until forward ends
+  EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast caches the copy until forward ends
 }
 
 TEST(Autocast, CastsAnActivationForEachUse) {

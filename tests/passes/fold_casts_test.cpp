@@ -62,7 +62,7 @@ TEST(FoldCasts, KeepsSharedInputCastOnRequest) {
   EXPECT_EQ(count(dead_code(fold_casts(graph)), "cast"), 0);
   const Graph kept = dead_code(fold_casts(graph, SharedCasts::kKeep));
   verify(kept, "fold_casts");
-  EXPECT_EQ(count(kept, "cast"), 1);  // of the weight; the cast of x has one reader and is folded
+  EXPECT_EQ(count(kept, "cast"), 1);  // of the weight; the cast of x has a single reader, so it is folded
 }
 
 TEST(FoldCasts, KeepsProductsNarrowIfReadersCanWidenThem) {

@@ -78,7 +78,7 @@ TEST(OptimizerInBackward, KeepsTheLosses) {
 TEST(OptimizerInBackward, SlowNeverRaisesThePeak) {
   struct Case {
     int64_t layers, d_model, context, batch, vocab;
-    bool saves;  // the peak must drop, because most memory holds parameters
+    bool saves;  // true if the peak must drop, because most memory holds parameters
   };
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Case shape : {Case{2, 32, 8, 1, 64, true}, Case{4, 64, 8, 1, 32, true}, Case{1, 32, 64, 4, 256, false},

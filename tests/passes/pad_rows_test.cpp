@@ -28,7 +28,7 @@ int64_t padded_values(const Graph& graph) {
   });
 }
 
-// A product of 33 columns, 132 bytes, whose rows can be padded to 36 columns.
+// A product whose rows have 33 columns (132 bytes) and can be padded to 36 columns.
 struct OddProduct {
   Builder build;
   ValueId a = build.source("a", floats({4, 16}), Role::kInput);

@@ -71,7 +71,8 @@ TEST(Recompute, BlockModeSavesBlockInputsOnly) {
   }
 }
 
-// A block of the 2025 model saves at most 4 (7 N d + 2 N d_ff + N h) bytes if norms and gates are recomputed.
+// A block of the 2025 model saves at most 4 (7 N d + 2 N d_ff + N h + 2 N) bytes if norms and gates are recomputed. The
+// last term is 1/rms of the two norms.
 TEST(Recompute, Block2025SavesAtMostTheExpectedBytes) {
   RunConfig config = tiny_config(Edition::k2025);
   config.pass = Pass::kForwardBackward;
@@ -82,7 +83,6 @@ TEST(Recompute, Block2025SavesAtMostTheExpectedBytes) {
   const ModelConfig& model = config.model;
   const int64_t n = model.batch_size * model.context_length;
   const int64_t block = saved_with(3) - saved_with(2);
-  // The 1/rms of the two norms (2 N elements) is saved too.
   EXPECT_LE(block, 4 * (7 * n * model.d_model + 2 * n * model.d_ff + n * model.num_heads + 2 * n));
 }
 

@@ -11,7 +11,7 @@ namespace laptime::test {
 
 inline constexpr int kTrainingSteps = 3;
 
-// The losses of a few steps.
+// The losses of the first kTrainingSteps steps.
 inline std::vector<double> losses(const RunConfig& config, const PipelineOptions& passes) {
   Training training(config, {.passes = passes});
   std::vector<double> values;
@@ -22,7 +22,7 @@ inline std::vector<double> losses(const RunConfig& config, const PipelineOptions
   return values;
 }
 
-// The bits of the loss, logits, gradients and weights after a few steps.
+// The bits of the loss, logits and gradients of the last of kTrainingSteps steps, and of the weights after that step.
 inline std::vector<std::byte> bits(const RunConfig& config, const PipelineOptions& passes, int threads = 1) {
   Training training(config, {.threads = threads, .passes = passes});
   for (int step = 0; step < kTrainingSteps; ++step) training.step();

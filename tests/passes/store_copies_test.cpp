@@ -21,7 +21,7 @@ PipelineOptions passes(bool store) {
   return options;
 }
 
-// The casts of parameters in a phase.
+// Number of casts that read a parameter in the given phase.
 int64_t casts_of_parameters(const Graph& graph, Phase phase) {
   return std::ranges::count_if(graph.nodes, [&](const Node& node) {
     return node.op->is_cast && node.annotations.phase == phase && !graph.value(node.inputs[0]).producer.valid() &&

@@ -48,7 +48,7 @@ int64_t peak_by_hand(const std::vector<LiveBytes>& intervals, int& at) {
   return peak;
 }
 
-// Places the intervals, the largest first, at the lowest offset that overlaps none of those already placed.
+// Places the intervals, largest first, each at the lowest offset where it overlaps none of the intervals before it.
 std::vector<int64_t> first_fit_by_hand(const std::vector<LiveBytes>& intervals) {
   std::vector<size_t> order(intervals.size());
   std::iota(order.begin(), order.end(), size_t{0});

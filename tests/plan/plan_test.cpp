@@ -25,7 +25,7 @@ namespace {
 
 using test::floats;
 
-// One kernel for every op, with a workspace of either 0 or 100 bytes.
+// A kernel for any op, without workspace. The kernel of with_workspace() has 100 bytes of workspace.
 const Kernel* one_kernel(const Signature& signature) {
   static std::map<const OpCard*, Kernel> kernels;  // kernels that exist only in this test
   Kernel& kernel = kernels[signature.op];

@@ -124,7 +124,7 @@ TEST(MathMode, DescribesTheKernelsThatRun) {
   EXPECT_EQ(mode({&kOurs}), "float32, predicted");
 }
 
-// Every CPU kernel that multiplies matrices states its arithmetic; for bfloat16 it differs from float32.
+// Exactly the CPU kernels that multiply matrices state their arithmetic. It is bfloat16 for bfloat16 products only.
 TEST(MathMode, IsStatedByEveryProductKernel) {
   const Device device = find_device(point_of({{"device", "cpu"}}).config);
   for (const OpCard* op : device.kernels->ops()) {

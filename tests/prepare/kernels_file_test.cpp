@@ -137,7 +137,8 @@ SweepPoint one_layer(const Options& more = {}) {
                   more);
 }
 
-// A signature of the point that several kernels support, and the last of these kernels except the reference.
+// A signature of the point that several kernels support, and the name of the last of these kernels. The reference does
+// not count.
 std::pair<std::string, std::string> unlikely_choice() {
   const SweepPoint point = one_layer();
   const Device device = find_device(point.config);

@@ -218,7 +218,8 @@ TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
   const auto is_greedy = [](const KernelChoice& choice) { return choice.kernel == "greedy"; };
   ASSERT_TRUE(std::any_of(free.learned.kernel_choices.begin(), free.learned.kernel_choices.end(), is_greedy));
   Options limited = fixed;
-  limited.push_back({"memory-limit", std::to_string(kHuge) + "B"});  // holds the workspace, but not the weights as well
+  // The limit is enough for the workspace alone, but not for the weights as well.
+  limited.push_back({"memory-limit", std::to_string(kHuge) + "B"});
   const Record record = run_one({tiny(limited), find_greedy_device}, free.learned).record;
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_FALSE(uses_greedy(record));

@@ -181,7 +181,8 @@ TEST(TimeForecast, StatesTheShareMeasuredOnADisturbedMachine) {
   ASSERT_GT(disturbed, 0);
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, disturbed / invented_seconds(ready.plan), 1e-9);
   EXPECT_EQ(predicted(ready.plan).disturbance, "12 % of the time was stolen");
-  EXPECT_GT(predicted(prepared_tiny({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // similar launches were
+  // The nearest measured launches were disturbed.
+  EXPECT_GT(predicted(prepared_tiny({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);
   for (LaunchCost& cost : known.launch_costs) cost.disturbance = "steps varied by 20 %";
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, 1, 1e-9);
 }

@@ -31,7 +31,8 @@ std::string parse_error_of(const std::string& text) {
   return test::error_of([&] { parse_record(text); });
 }
 
-// The paths of all keys in a written record, with "*" for names that are not fixed.
+// Adds the paths of all keys in a written record, with "*" for names that are not fixed. Keys within config and machine
+// are left out.
 void add_paths(const Json& json, const std::string& path, std::set<std::string>& paths) {
   if (!path.empty() && !path.ends_with("[]")) paths.insert(path);
   if (path == "config" || path == "machine") return;

@@ -48,7 +48,7 @@ TEST(StepTrace, RejectsLaunchesThatItLacks) {
                 trace.buffers.first = {1};
               }),
               HasSubstr("buffers.first contains 1, which is not in [0, 1)"));
-  EXPECT_EQ(error_after([](StepTrace& trace) { trace.buffers.last = {2}; }), "");  // it outlives the step
+  EXPECT_EQ(error_after([](StepTrace& trace) { trace.buffers.last = {2}; }), "");  // the buffer outlives the step
   EXPECT_THAT(error_after([](StepTrace& trace) { trace.buffers.last = {3}; }), HasSubstr("buffers.last contains 3"));
   EXPECT_THAT(error_after([](StepTrace& trace) { trace.peak_launch = 2; }),
               HasSubstr("trace.peak_launch contains 2, which is not in [0, 2)"));

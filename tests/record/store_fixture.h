@@ -45,7 +45,7 @@ class StoreTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  // Names of the records that each() visits.
+  // Names of the records that each() visits. Problems are added to `problems`; if it is null, a problem throws Error.
   static std::vector<std::string> visited(const Store& store, Extent extent,
                                           std::vector<std::string>* problems = nullptr) {
     std::vector<std::string> names;

@@ -26,7 +26,8 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// Runs `body` in a child process and returns its id. The child exits with 1 if `body` throws, otherwise with 0.
+// Runs `body` in a child process and returns the id of the child, which exits with 1 if `body` throws, otherwise with
+// 0.
 template <class Body>
 pid_t in_child(Body body) {
   const pid_t child = fork();
@@ -364,7 +365,7 @@ TEST_F(StoreTest, RejectsNewerSchemas) {
   EXPECT_THAT(open_error(), HasSubstr("newer laptime"));
 }
 
-// Opening a file for writing ends its write-ahead log mode, which only its owner may decide.
+// Opening a file for writing ends its write-ahead log mode. Only the program that owns the file may decide that.
 TEST_F(StoreTest, LeavesDatabasesOfOtherProgramsUntouched) {
   execute("PRAGMA journal_mode = WAL; CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a')");
   const std::string before = bytes_of(path_);

@@ -117,7 +117,7 @@ TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
             "undecided: 0.833 times the time of A (3 rounds are too few; an interval needs 8)");
 }
 
-// Without a difference, shares of it would only show noise.
+// Shares of a difference that may be zero would only show noise.
 TEST(Comparison, UndecidedOrEqualTimesHaveNoCauses) {
   EXPECT_TRUE(cell(table_named(answer_of(rounds_of(0.7, 9)), "ops"), 0, "of_difference").is_number());
   for (const PointAnswer& answer : {answer_of(rounds_of(0.7, 3)), answer_of(rounds_of(1, 9))}) {

@@ -1,4 +1,4 @@
-// The stored records that tests of reports use, and helpers that render them as text.
+// The stored records that tests of reports use, and helpers that select records and render them as text.
 #pragma once
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Reading the records of a store several times.
+// Reading the records of a store several times, with filters and sort orders.
 #include "report/filter.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class StoredRecordsTest : public StoreTest {
     return names;
   }
 
-  // Acts as another program that adds a record or removes the first one.
+  // add() and remove() act as another program that adds a record or removes the first record.
   void add() const { execute("INSERT INTO records (json) SELECT json FROM records LIMIT 1"); }
   void remove() const { execute("DELETE FROM records WHERE id = 1"); }
 
@@ -66,8 +66,8 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
-// A filter excludes records by the columns of the listing first and reads only the rest whole. The result must be the
-// same as from whole records.
+// A filter first excludes records by the columns of the listing, and then reads the remaining records whole. The result
+// must be the same as from whole records.
 TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;

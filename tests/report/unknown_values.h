@@ -46,8 +46,8 @@ inline std::vector<Record> records_with(const Json& number) {
   return records;
 }
 
-// Sets all times of `trace` to 0 and all rates to `number`. Times that are not finite are rejected when a trace is
-// read.
+// Sets the times of steps to 0, because a trace with infinite or NaN times is rejected when it is read, and sets all
+// rates and the cost of a mark to `number`.
 inline StepTrace trace_with(StepTrace trace, double number) {
   for (TracedStep& step : trace.steps) {
     step.total = 0;

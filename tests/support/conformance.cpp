@@ -32,7 +32,8 @@ bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
 // One launch with operands in its own memory.
 class Launch {
  public:
-  // `overwrites`: outputs that overwrite an input.
+  // `way` selects the queue of the device. `overwrites`: outputs that overwrite an input. Optional outputs get no
+  // memory unless `optional_outputs`.
   Launch(Point& point, const Kernel& kernel, const KernelDevice& device, int way, bool optional_outputs,
          std::span<const Update> overwrites = {});
   // Describes the error in the result; empty if it is correct.
@@ -189,7 +190,8 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Sets of overwrites that the op card and the types permit: first each alone, then several without conflicts together.
+// Sets of overwrites that the op card and the types permit: each one alone and, last, as many together as do not
+// conflict.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;
@@ -209,7 +211,8 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches in the other ways. Describes a difference in bits from `first`, or returns an empty string.
+// Launches again, in the ways from device.first_again on. Describes a difference in bits from `first`, or returns an
+// empty string.
 std::string different_way(Point& point, const Kernel& kernel, const KernelDevice& device, const Launch& first,
                           std::span<const Update> overwrites = {}) {
   for (int way = device.first_again; way < kWays; ++way) {

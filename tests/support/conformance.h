@@ -26,12 +26,12 @@ constexpr double kFloat16Limit = 1e-3;  // also for TF32, which has as many mant
 // Computes a product with plain float32 loops (support/products.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
 
-// One row of a case table. Every kernel of every instruction set of this machine, and every CUDA kernel, which runs on
-// the host (support/cuda/host_grid.h), must
+// One row of a case table. Every kernel of every instruction set of this machine, and every CUDA kernel, on the host
+// (support/cuda/host_grid.h) or on a card (kernels_to_check), must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
 //   - for a contraction, also agree in the L2 norm (kFloat32Limit, ...) and, with `plain`, have a largest error of
-//     at most twice that of the plain loops (cuBLASLt, whose order of additions is unspecified:
-//     Point::largest_library_error),
+//     at most twice that of the plain loops; cuBLASLt, whose order of additions is unspecified, may reach
+//     Point::largest_library_error,
 //   - give the same bits with 1, 2 and 3 threads (a CUDA kernel: for any order of the threads of a block), and when it
 //     runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,

@@ -17,7 +17,7 @@ namespace {
 // The largest relative error of rounding to a 16-bit type.
 double half_unit(DType dtype) { return dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11; }
 
-// The index of a factor of a product with a bias; absent for all other calls.
+// The input index of one factor if the signature is a product with a bias; otherwise absent.
 std::optional<size_t> factor_beside_bias(const Signature& signature) {
   if (signature.op == &kAddmm) return 1;
   if (signature.op != &kLinear) return std::nullopt;

@@ -13,7 +13,6 @@ bool is_of_blas(const Kernel& kernel);
 constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
 
 std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors);
-// Rounds the value to the type.
 double rounded(double value, DType dtype);
 
 // The operands of one point, and the results of the reference.
@@ -24,12 +23,13 @@ class Point {
   Signature signature;
   std::vector<GuardedTensor> inputs;
   std::vector<std::vector<double>> truth;  // truth[output][row-major index]
-  // Absolute tolerance per output, before rounding to the output's type.
+  // Absolute tolerance of each element, as tolerance[output][row-major index], before rounding to the output's type.
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
   bool has_plain = false;
-  // Largest error accepted in the first output of a cuBLASLt product. The bound is wider, because cuBLASLt specifies
-  // neither the order of its additions nor whether they round or truncate. Call it only if the case has plain loops.
+  // Largest error accepted in the first output of a cuBLASLt product, instead of twice largest_plain_error: cuBLASLt
+  // specifies neither the order of its additions nor whether they round or truncate. Call it only if the case has plain
+  // loops.
   double largest_library_error();
 
  private:

@@ -65,7 +65,8 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// If `splits`, also keeps composites that can be split into groups of rows.
+// The options of compile mode. Composites that can be split into groups of rows are kept only if `splits`, all others
+// always.
 inline PipelineOptions compile_options(const RunConfig& config, bool splits = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
@@ -102,7 +103,7 @@ struct TrainingOptions {
   DType real = DType::kFloat32;                // type of parameters; float64 needs `references`
   std::optional<PipelineOptions> passes = {};  // if absent, the options of eager mode
   std::vector<std::string> shown = {};         // named values that become outputs
-  std::vector<Kernel> kernels = {};            // in order of preference; if empty, the kernels of this machine
+  std::vector<Kernel> kernels = {};            // in order of preference; if empty, `references` decides
 };
 
 // Weights, tokens and targets come from the streams of config.seed; set_batch() replaces tokens and targets. Logits and

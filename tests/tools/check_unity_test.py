@@ -27,7 +27,7 @@ def hidden(code: str) -> str:
 
 class CheckUnity(unittest.TestCase):
     def check(self, *codes: str, layer: str = "src/plan") -> list[str]:
-        """The output of the tool for a layer whose sources a.cpp, b.cpp, ... have these codes."""
+        """The output of the tool for a layer whose sources a_test.cpp, b_test.cpp, ... contain the given codes."""
         with tempfile.TemporaryDirectory() as folder:
             for letter, code in zip("abcdefgh", codes):
                 file = Path(folder) / layer / f"{letter}_test.cpp"

@@ -1,4 +1,5 @@
-// Model folders of transformers: our engine reproduces PyTorch's values in every mode.
+// Model folders of transformers: our engine reproduces PyTorch's values in every mode, and damaged folders are
+// detected.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -43,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Recomputed, VerifyFolder,
                          testing::Combine(testing::ValuesIn(test::kGoldenFolders),
                                           testing::Values(Mode::kEager, Mode::kCompile), testing::Values("block")));
 
-// A copy of a folder, removed by the destructor.
+// A copy of the golden model folder `name`, removed by the destructor.
 class FolderCopy {
  public:
   explicit FolderCopy(const std::string& name) : path_(testing::TempDir() + "/laptime_folder_" + name) {

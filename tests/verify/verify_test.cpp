@@ -89,7 +89,7 @@ TEST_P(VerifyFile, PassesInEveryComparison) {
 
 std::string name_of_case(const testing::TestParamInfo<const char*>& parameter) { return parameter.param; }
 
-// Every edition, tied weights, biases, clipping, and heads of 64 columns.
+// Every edition of tests/golden, tied weights, biases, clipping, and heads of 64 columns.
 INSTANTIATE_TEST_SUITE_P(Small, VerifyFile,
                          testing::Values("tiny_2024_tied_bias", "tiny_2025_clip", "tiny_2026", "tiny_gpt2",
                                          "head64_2025"),

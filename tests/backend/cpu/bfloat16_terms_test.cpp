@@ -196,9 +196,10 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const std::vector<float> c = factors.product();
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t j = 0; j < factors.n; ++j) {
-      double partners = 0;  // sum over x of |b(x, j)|, each of which multiplies a small number
+      double partners = 0;  // sum of |b(x, j)| over x
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
-      // A factor loses at most two terms, and sums of products below 2^-126 are lost: at most 3 x 2^-126 in total.
+      // The bound of the comment above, summed over x: each factor loses at most two terms, and sums of products below
+      // 2^-126 are lost.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
                 3 * 0x1p-126 * (partners + static_cast<double>(factors.k)));
     }
@@ -216,7 +217,7 @@ TEST(SplitProduct, HandlesTheLargestFiniteNumbers) {
   EXPECT_LE(largest_error(random_factors(50, 120, -60, 0)), bound(50));
 }
 
-// An infinite factor gives NaN, where float32 multiply-adds would give infinity, and never a finite number.
+// An infinite factor gives NaN, although float32 multiply-adds would give infinity. It never gives a finite number.
 TEST(SplitProduct, InfinityAndNanGiveNan) {
   for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
     for (const float factor : {1.0F, -3.0F, 0.1F}) {

@@ -1,4 +1,4 @@
-// The division of C into blocks, and the conversion of strides to BLAS layouts.
+// The division of a product's result into blocks, and the conversion of strides to BLAS layouts.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>
@@ -55,9 +55,10 @@ TEST(GemmCut, BlockCountFollowsProductSize) {
 }
 
 TEST(BlasLayout, FindsTranspositionAndLeadingDimension) {
+  // The leading dimension that BLAS needs, negative if transposed; 0 if BLAS does not support the strides.
   const auto layout = [](int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns) {
     const std::optional<BlasLayout> blas = blas_layout({0, row_stride, column_stride}, rows, columns);
-    return blas ? (blas->transposed ? -blas->leading : blas->leading) : 0;  // negative if transposed, 0 if none
+    return blas ? (blas->transposed ? -blas->leading : blas->leading) : 0;
   };
   EXPECT_EQ(layout(5, 1, 3, 5), 5);
   EXPECT_EQ(layout(9, 1, 3, 5), 9);  // columns of a wider matrix

@@ -128,7 +128,7 @@ TEST_P(TeamSizes, OnEachThreadRunsOncePerThread) {
   }
 }
 
-// 40 threads, more than most machines have cores, while another team keeps the cores busy.
+// A team of 40 threads, more than most machines have cores, while a second team competes for the cores.
 TEST(Team, RunsMoreThreadsThanCores) {
   Team large(40);
   Team other(3);

@@ -40,7 +40,7 @@ struct Numbers {
 };
 
 // out[block] = sum of the block's part of `in`. If `without` is 1, the first barrier is omitted; if it is 2, all later
-// ones are.
+// barriers are omitted.
 template <int without>
 struct BlockSum {
   using Args = Numbers;
@@ -199,7 +199,7 @@ TEST_F(HostGrid, FindsLanesMissingFromAShuffle) {
   expect_error<HalfAWarp>(1, 64, args, "thread 16 of block 0 is not at the exchange of its warp");
 }
 
-// Thread 3 writes element 7, the value of in[7], of an array of 7 elements.
+// Thread 3 writes beyond the end of an array of 7 elements: its index is in[7], which is 7.
 struct Beyond {
   using Args = Numbers;
   struct Shared {
@@ -233,7 +233,7 @@ TEST_F(HostGrid, FindsReadsOfUninitializedSharedMemory) {
   expect_error<Unwritten>(1, 32, args, "thread 9 of block 0 reads shared memory that no thread has written");
 }
 
-// After a barrier, a thread may write an element that others read before it.
+// A thread may write an element that other threads have read before the last barrier.
 struct Reused {
   using Args = Numbers;
   struct Shared {

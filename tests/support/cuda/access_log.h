@@ -28,7 +28,7 @@ struct Actor {
 // Elements are identified by their first byte, so a kernel must not access the same bytes as several types.
 class AccessLog {
  public:
-  // Records an access. Describes the race if there is one.
+  // Records an access, or describes the race if there is one.
   std::optional<std::string> load(const void* address, const Actor& actor);
   std::optional<std::string> store(const void* address, const Actor& actor);
   bool is_written(const void* address) const;

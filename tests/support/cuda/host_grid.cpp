@@ -220,7 +220,7 @@ void Fiber::enter(unsigned high, unsigned low) {
   }
 }
 
-// Runs threads that have not started yet. When one has to wait, the remaining ones start on another fiber.
+// Runs threads that have not started yet. When a thread has to wait, the remaining threads start on another fiber.
 void Block::run_new_threads(Fiber& fiber) {
   while (started_ < order_.size() && error_ == nullptr) {
     const int index = order_[started_++];
