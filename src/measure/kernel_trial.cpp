@@ -21,8 +21,8 @@ namespace {
 // and the winner for one shape says nothing about another, so the budget is larger.
 constexpr Seconds kTrialBudget{0.12}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
-// Launches with more FLOPs than this, about 10 ms of two cores with AVX-512, race with a smaller batch: a kernel that is
-// faster for one sequence is faster for several.
+// Launches with more FLOPs than this, about 10 ms of two cores with AVX-512, race with a smaller batch: a kernel that
+// is faster for one sequence is faster for several.
 constexpr double kRaceFlops = 2e9;
 constexpr double kBeyondNoise = 1.5;  // a lead that noise cannot reverse
 
