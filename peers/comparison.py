@@ -40,6 +40,17 @@ class Column:
 _ON_CPU = ("cpu",)
 _COLUMNS = (
     Column("laptime-eager", "laptime", ("--mode", "eager")),
+    # Eager mode with the ops that pytorch-tuned runs as one.
+    Column(
+        "laptime-eager-tuned",
+        "laptime",
+        (
+            "--mode",
+            "eager",
+            "--keep",
+            "linear+rms_norm+layer_norm+gelu_new+scaled_dot_product_attention+cross_entropy",
+        ),
+    ),
     Column("laptime-compile", "laptime", ("--mode", "compile")),
     # In addition to the column above, which uses the faster arithmetic.
     Column("laptime-compile-ieee", "laptime", ("--mode", "compile", "--float32-precision", "ieee"), "float32", _ON_CPU),
@@ -79,7 +90,7 @@ def card_here(laptime):
         raise WrongInput(f"--device cuda: {laptime} is not there; {hint}") from None
     rows = (line.split(None, 1) for line in done.stdout.splitlines())
     row = next((row[1] for row in rows if row[:1] == ["cuda"]), "no such device")
-    if row.startswith("not here") or done.returncode != 0:
+    if row.startswith("not available") or done.returncode != 0:
         raise WrongInput(f"--device cuda: {row}")
     return row.split(",")[0]
 
@@ -273,6 +284,7 @@ _OPPONENTS = {
     "fastest PyTorch": (_is_pytorch, "median"),
     "fastest PyTorch as installed": (lambda r: _is_pytorch(r) and "+" not in r["column"], "median"),
     "reference eager": (lambda r: r["column"] == "pytorch-reference", "median"),
+    "tuned eager": (lambda r: r["column"] == "pytorch-tuned", "median"),
     "JAX": (lambda r: r["column"] == "jax", "median"),
     "leanest PyTorch": (_is_pytorch, "peak_bytes"),
     "fastest transformers": (_is_transformers, "median"),

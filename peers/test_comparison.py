@@ -121,7 +121,7 @@ class Words(unittest.TestCase):
 
     def test_selects_columns(self):
         names = [c.name for c in comparison.columns_of("all,jax+jemalloc")]
-        self.assertEqual(len(names), 13)
+        self.assertEqual(len(names), 14)
         self.assertIn("laptime-compile", names)
         (column,) = comparison.columns_of("pytorch-tuned+jemalloc")
         self.assertEqual(column.flags[-2:], ("--allocator", "jemalloc"))
@@ -170,6 +170,7 @@ class Comparison(unittest.TestCase):
             laptime_eager=[record([2.0])],
             laptime_compile=[record([1.0])],
             pytorch_reference=[record([4.0], peak=1 << 28)],
+            pytorch_tuned=[record([3.5])],
             pytorch_tuned_compile=[record([3.0])],
             **{"pytorch_tuned+jemalloc": [record([2.5])]},
             jax=[record([5.0])],
@@ -179,6 +180,7 @@ class Comparison(unittest.TestCase):
             "fastest PyTorch": ("pytorch-tuned+jemalloc", 2.5),
             "fastest PyTorch as installed": ("pytorch-tuned-compile", 3.0),
             "reference eager": ("pytorch-reference", 4.0),
+            "tuned eager": ("pytorch-tuned", 3.5),
             "JAX": ("jax", 5.0),
             "leanest PyTorch": ("pytorch-reference", 4.0),
             "fastest peer": ("pytorch-tuned+jemalloc", 2.5),

@@ -214,11 +214,11 @@ class WithoutACard(unittest.TestCase):
     def test_comparisons_state_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "laptime")
-            program.write_text("#!/bin/sh\necho 'cpu   this machine'\necho 'cuda  not here: no NVIDIA driver'\n")
+            program.write_text("#!/bin/sh\necho 'cpu   this machine'\necho 'cuda  not available: no NVIDIA driver'\n")
             program.chmod(0o755)
             for script in ("run", "attention"):
                 words = (sys.executable, PEERS / script, "--device", "cuda", "--laptime")
-                self.refused((*words, program), "--device cuda: not here: no NVIDIA driver")
+                self.refused((*words, program), "--device cuda: not available: no NVIDIA driver")
                 self.refused((*words, Path(folder, "none")), "none is not there; build it")
 
     def test_rejects_what_a_device_lacks(self):

@@ -105,7 +105,7 @@ class Record(dict):
         if not self.is_ok or not seconds:
             return [name, str(self.get("status") or ""), "", "", "", ""]
         low, high = self.get("ci_low_s"), self.get("ci_high_s")
-        interval = f"±{(high - low) / 2 / seconds:.1%}" if low is not None and high is not None else ""
+        interval = f"±{_uncertainty(self):.1%}" if low is not None and high is not None else ""
         ratio = ""
         if first is not None and first is not self and first.is_ok and first.get("median_s"):
             ratio = _ratio(first, self)

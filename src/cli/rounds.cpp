@@ -122,6 +122,7 @@ Rounds measure_rounds(const RoundsRequest& request) {
   std::vector<Record> trials;
   PointOutput kept{.add = [&](const PointResult& result) { trials.push_back(result.record); }, .is_announced = true};
   const ExitCode tried = run(request, {.sides = {0, 1}, .warmup = kLookWarmup, .steps = kLookSteps}, kept);
+  if (tried == ExitCode::kInterrupted) return {tried, {}, {}, {}};
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].status != Status::kOk || trials[i].main_time() == nullptr)
       return {ExitCode::kFailed, {}, {}, failure_text(i == 0 ? request.names.a : request.names.b, trials[i])};

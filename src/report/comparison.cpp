@@ -94,7 +94,7 @@ std::string pair_sentence(const StoredPair& pair, double margin, double confiden
   if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
   const std::string sure =
       fmt::format("{:.4g} % interval {}, {} and {} process{}", 100 * confidence, interval_text(pair.interval),
-                  pair.a_processes, pair.b_processes, pair.b_processes == 1 ? "" : "es");
+                  pair.a_processes, pair.b_processes, std::max(pair.a_processes, pair.b_processes) == 1 ? "" : "es");
   if (pair.unjudged.empty()) return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
   return fmt::format("{}: {:.3f} times the time of A{}, but {}", pair.unjudged, *pair.ratio,
                      pair.interval ? fmt::format(" ({})", sure) : "", pair.reason);
