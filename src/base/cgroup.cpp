@@ -129,7 +129,8 @@ std::vector<Cgroup> cgroups_of(std::string_view controller, const fs::path& root
 }
 
 std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups) {
-  constexpr int64_t kUnlimited = int64_t{1} << 60U;  // version 1 reports "no limit" as the largest multiple of a page
+  // Limits from here on mean "no limit", which version 1 reports as the largest multiple of the page size.
+  constexpr int64_t kUnlimited = int64_t{1} << 60U;
   std::vector<CgroupMemory> limits;
   for (const Cgroup& group : groups) {
     std::optional<int64_t> limit =

@@ -1,4 +1,5 @@
-// Exchanges texts and decisions between ranks outside of steps. Every rank must call each of these functions.
+// Exchanges texts and decisions between ranks outside of steps. All functions are collective:
+// every rank makes the same calls in the same order.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace {
 
 // clang-format off
 constexpr std::array kKnown{
-    //         name               edition            d_model d_ff   layers heads kv  head vocab    positions window tied   eps   theta      rotary factor
+    //         name               edition            width d_ff   lay h   kv  head vocab    max_pos  win   tied   eps   theta      rot   factor
     KnownModel{"SmolLM2-135M",    Edition::kLlama,   576,  1536,  30, 9,  3,  64,  49'152,  8192,    0,    true,  1e-5, 100'000,   1,    1},
     KnownModel{"SmolLM2-360M",    Edition::kLlama,   960,  2560,  32, 15, 5,  64,  49'152,  8192,    0,    true,  1e-5, 100'000,   1,    1},
     KnownModel{"SmolLM2-1.7B",    Edition::kLlama,   2048, 8192,  24, 32, 32, 64,  49'152,  8192,    0,    true,  1e-5, 130'000,   1,    1},

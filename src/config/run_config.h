@@ -142,7 +142,7 @@ struct RunConfig {
   int64_t ranks = 1;                // processes that divide the batch
   Shard shard = Shard::kNone;
   int64_t tensor_parallel = 1;         // ranks that divide heads, d_ff and the vocabulary
-  int64_t pipeline_parallel = 1;       // ranks that divide the layers
+  int64_t pipeline_parallel = 1;       // ranks among which the layers are divided; more than 1 only in predictions
   std::string bucket = "25MiB";        // minimum bytes of gradients per communication; see parse_bytes
   bool oversubscribe = false;          // allow more threads, over all ranks, than cores
   std::optional<std::string> keep;     // composites to keep whole, "a+b"; none: compile mode keeps all

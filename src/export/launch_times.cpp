@@ -1,4 +1,5 @@
-// Sums the times of a traced step: by kernel or range as in `nsys stats`, and by stack as flamegraph.pl expects.
+// Sums the times of launches over the exported steps: by kernel or range as in `nsys stats`, and by stack as
+// flamegraph.pl expects.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// True if the number of steps is given; otherwise the stopping rule decides.
+// True if the configuration fixes the number of steps; otherwise a run samples until its stopping rule is met.
 inline bool has_fixed_steps(const RunConfig& config) { return config.steps.has_value(); }
 
 // A fixed rule if the number of steps is given, otherwise the default rule with the configuration's budget.

@@ -20,7 +20,7 @@ constexpr size_t kNoBucket = static_cast<size_t>(-1);
 bool communicates(const Node& node) { return node.op->kind == OpKind::kCommunication; }
 bool is_gather(const Node& node) { return communicates(node) && node.op->is_made_where_read; }
 
-// A layer, or a module outside of the layers.
+// {index, ""} for a layer; {a negative number, its name} for a module outside the layers.
 using Unit = std::pair<int64_t, std::string>;
 
 // The nodes of one phase that read the gathered parameters of a unit. If the next phase begins with the same unit, its
@@ -169,7 +169,7 @@ class Communicate {
     }
   }
 
-  // Starts the gathers of this use and of the next one, and waits for those of this use.
+  // Also starts the gathers of the next use, so that they run while this use computes.
   void begin_use(size_t use, const Node& node) {
     start_use(use, node);
     if (use + 1 < gathers_.uses().size()) start_use(use + 1, node);

@@ -13,7 +13,7 @@ constexpr double kScoreBytes = 5;  // per score: softmax, its copy after dropout
 constexpr double kContext = 0.6 * (1 << 30);  // bytes of a CUDA context
 constexpr double kBuffers = 1.2 * (1 << 30);  // bytes of NCCL's channel buffers
 
-// Bytes that a layer saves in one micro-batch.
+// Bytes that a layer keeps from forward for backward, per micro-batch, and those of the gradients inside it.
 struct LayerSaved {
   double all = 0;
   double input = 0;      // the input of the layer, included in `all`

@@ -49,7 +49,7 @@ struct LaunchCost {
   int64_t bytes = 0;  // bytes that must be read and written
   double seconds = 0;
   std::string created;        // date of the newest of these runs; ISO 8601, UTC
-  int64_t runs = 1;           // number of runs averaged in `seconds`
+  int64_t runs = 1;           // runs averaged in `seconds`, at most 8: then older runs lose weight (with_newer)
   std::string disturbance{};  // what disturbed the machine during the runs, and how much; empty if nothing did
 
   static constexpr const char* kTable = "launch_costs";

@@ -48,7 +48,7 @@ class Pulse {
   std::optional<Seconds> cpu_time() const;
 
   pid_t child_;
-  std::optional<Seconds> cpu_time_;  // total of the child's threads when they last used CPU time
+  std::optional<Seconds> cpu_time_;  // total of the child's threads when it last rose by kAlive or more
   Seconds silence_{};
 };
 

@@ -41,7 +41,8 @@ struct ExpectedPoint {
   // The range in which `time` is expected; set if only a few launches were measured.
   std::optional<std::pair<Seconds, Seconds>> rough{};
   bool fits = true;
-  // Date (ISO 8601) of the record that --resume finds; none if there is no such record and the point runs.
+  // Date (ISO 8601) of the stored record that --resume takes instead of running the point; none if there is no such
+  // record, or without --resume.
   std::optional<std::string> stored_at{};
 
   bool runs() const { return !stored_at && fits && (!time || time->count() > 0); }

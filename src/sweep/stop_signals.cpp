@@ -48,7 +48,7 @@ void count_signal(int number) {
   if (count > 2 || (count == 2 && number == SIGALRM)) _exit(kInterruptedExit);
   if (count == 2) alarm(StopSignals::kGrace);
   const uint64_t one = 1;
-  if (write(signals_event, &one, sizeof(one)) < 0) errno = 0;  // signals_seen has counted the signal anyway
+  if (write(signals_event, &one, sizeof(one)) < 0) errno = 0;  // only uses the result: signals_seen has the signal
   errno = error;
 }
 

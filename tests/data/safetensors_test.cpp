@@ -241,7 +241,7 @@ class Mutations {
   std::mt19937_64 random_{1};  // the same mutations in every run
 };
 
-// Every mutated file is either read or rejected; sanitizers detect memory errors.
+// Every mutated header is either read, with all tensors inside the file, or rejected; sanitizers detect memory errors.
 TEST(Safetensors, HeaderSurvivesMutations) {
   Mutations mutations;
   int read = 0;

@@ -1,4 +1,4 @@
-"""laptime import: records of other files, stores and machines are added once, and their runs stay separate."""
+"""laptime import: records from other files, stores and machines are added only once, and their runs stay separate."""
 
 import json
 import sqlite3

@@ -99,7 +99,8 @@ class ProgramTest(unittest.TestCase):
         return json.loads(done.stdout)
 
     def stored_meanwhile(self) -> list[dict]:
-        """The records in a store to which a running program writes; empty if the store does not exist yet."""
+        """The records in the test's store while a program writes to it; empty if the store cannot be read, for example because
+        it does not exist yet."""
         done = self.laptime("show", "--store", self.store, "--output", "json")
         return json.loads(done.stdout) if done.returncode == 0 else []
 

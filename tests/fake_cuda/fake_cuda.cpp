@@ -1,6 +1,7 @@
-// Replaces libcuda, with the functions that laptime calls, for cards that do not exist. Their memory is host memory,
-// and their kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the program waits for
-// it, as on a card, so a program that fails to wait reads old bytes. All cards share one memory.
+// A stand-in for libcuda, for cards that do not exist, with the functions that laptime calls. The cards' memory is host
+// memory, and their kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the program
+// waits for it, as it may on a real card, so a program that fails to wait reads stale bytes. All cards share one
+// memory.
 #include <unistd.h>
 
 #include <algorithm>

@@ -20,7 +20,7 @@ struct KernelDevice {
   Backend& (*card)() = nullptr;  // set for a device with its own memory, instead of `queue`
 };
 
-// Runs kernels on 1, 2 and 3 threads.
+// The CPU: ways 0, 1 and 2 run a kernel on 1, 2 and 3 threads.
 const KernelDevice& on_cpu();
 
 struct KernelOnDevice {

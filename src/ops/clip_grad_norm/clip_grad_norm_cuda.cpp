@@ -1,4 +1,4 @@
-// Launch of the clipping coefficient on a CUDA device.
+// Launches the kernel that computes the coefficient of gradient clipping on a CUDA device.
 #include "ops/clip_grad_norm/clip_grad_norm_cuda.h"
 
 #include "ops/clip_grad_norm/clip_grad_norm.h"

@@ -1,6 +1,7 @@
-// Kernels of sum, mean and max. The order of additions depends only on the tensor's layout, so that any number of
-// threads gives the same bits: elements of a line are added in vector lanes, lines and rows within a part, and finally
-// the parts in order.
+// Kernels of sum, mean and max. The order of additions depends only on the layout and the reduced axes, so the result
+// has the same bits for any number of threads. If the innermost axis is reduced, the elements of a line along it are
+// added in vector lanes, and the lines of a part one after the other; otherwise, the rows of a part one after the
+// other. Then the parts are added in order.
 #include "ops/reduce/reduce.h"
 
 #include "backend/cpu/vector/lanes.h"
