@@ -50,12 +50,6 @@ std::string format_seconds(double seconds) {
   return with_unit(seconds * 1e9, "ns");
 }
 
-std::string format_count(double value) {
-  if (!std::isfinite(value)) return kUnknown;
-  if (std::fabs(value) < 1000) return fmt::format("{:g}", value);
-  return scaled(value, 1000, std::array{"", "k", "M", "G", "T", "P", "E"});
-}
-
 std::string percent_beyond(double fraction, double limit) {
   if (!std::isfinite(fraction)) return kUnknown;
   constexpr int kMostDecimals = 4;

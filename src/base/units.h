@@ -12,7 +12,6 @@ using Seconds = std::chrono::duration<double>;
 // All return "-" for an unknown value: a number that is not finite, or the largest or smallest int64_t.
 std::string format_bytes(int64_t bytes);     // "1.920 GiB", "64 B"
 std::string format_seconds(double seconds);  // "3.241 s", "812.4 ms", "9.100 us", "120.0 ns"
-std::string format_count(double value);      // "128.6 M", "3.240 G", "12"
 std::string format_flops(double flops);      // "743.1 GFLOP"
 
 // Formats a fraction that exceeds `limit` as a percentage without a sign, with as few decimals, from 1 to 4, as

@@ -61,11 +61,6 @@ SteadyState find_steady_state(std::span<const double> steps, int64_t first, int6
   return state;
 }
 
-SteadyState steady_at_end(std::span<const double> steps) {
-  const auto count = static_cast<int64_t>(steps.size());
-  return count < 2 * kSteadyWindow ? SteadyState{} : compare_windows(steps, count - kSteadyWindow);
-}
-
 SlowStart find_slow_start(std::span<const double> steps, double median) {
   SlowStart start;
   for (const double step : steps) {

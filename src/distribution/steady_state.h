@@ -32,10 +32,6 @@ struct SteadyState {
 // first step.
 SteadyState find_steady_state(std::span<const double> steps, int64_t first, int64_t last);
 
-// Applies the rule to the last ten steps; unknown for fewer. Used if the numbers of warm-up steps and samples are
-// given.
-SteadyState steady_at_end(std::span<const double> steps);
-
 // The start of a series that differs from the rest.
 struct SlowStart {
   int64_t steps = 0;  // number of leading steps that are each more than 1 % above the median

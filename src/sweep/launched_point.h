@@ -59,7 +59,6 @@ class LaunchedPoint {
   void enforce_limits();
   void reap(bool waits);
   void send(const std::string& text);
-  bool has_begun() const { return hello_.has_value() && outgoing_.empty(); }
 
   Pipe input_, output_, errors_;
   int output_end_, errors_end_;  // -1 at end of file

@@ -24,13 +24,6 @@ std::string_view name_of(DType dtype) {
   return "?";
 }
 
-std::optional<DType> parse_dtype(std::string_view name) {
-  for (const auto& [value, text] : kNames) {
-    if (text == name) return value;
-  }
-  return std::nullopt;
-}
-
 DType promote(DType a, DType b) {
   if (a == b) return a;
   if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;

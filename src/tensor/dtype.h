@@ -34,7 +34,6 @@ constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 |
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ...: PyTorch's names without "torch."
 // The name of the type, or "as_input" if there is none: the op then uses the type of its input.
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
-std::optional<DType> parse_dtype(std::string_view name);
 
 // The promoted type of two operands, as in torch.promote_types: the wider floating-point type (float32 for bfloat16
 // with float16), the floating-point type if only one is, or else the wider integer type (bool is the narrowest).

@@ -52,22 +52,16 @@ TEST(SteadyState, IsNotReachedByAGrowingSeries) {
 TEST(SteadyState, LimitIsOnePercent) {
   const std::vector<double> inside{1000, 1000, 1000, 1000, 1000, 1010, 1010, 1010, 1010, 1010};
   const std::vector<double> outside{1000, 1000, 1000, 1000, 1000, 1011, 1011, 1011, 1011, 1011};
-  EXPECT_EQ(steady_at_end(inside).steadiness, Steadiness::kReached);
-  EXPECT_EQ(steady_at_end(outside).steadiness, Steadiness::kNotReached);
+  EXPECT_EQ(find_steady_state(inside, 5, 5).steadiness, Steadiness::kReached);
+  EXPECT_EQ(find_steady_state(outside, 5, 5).steadiness, Steadiness::kNotReached);
 }
 
 TEST(SteadyState, ToleratesNoiseBetweenNeighbours) {
   // The halves have the medians 1.00 and 1.09.
   const std::vector<double> noisy{1.00, 1.10, 0.95, 1.08, 0.97, 1.09, 1.11, 0.96, 1.10, 0.98};
-  EXPECT_EQ(steady_at_end(noisy).steadiness, Steadiness::kReached);
+  EXPECT_EQ(find_steady_state(noisy, 5, 5).steadiness, Steadiness::kReached);
   const std::vector<double> falling{1.20, 1.17, 1.15, 1.12, 1.10, 1.07, 1.05, 1.03, 1.01, 1.00};
-  EXPECT_EQ(steady_at_end(falling).steadiness, Steadiness::kNotReached);
-}
-
-TEST(SteadyAtEnd, ConsidersTheLastTenSteps) {
-  EXPECT_EQ(steady_at_end(series({5, 4, 3, 2}, 10)).steadiness, Steadiness::kReached);
-  EXPECT_EQ(steady_at_end(series({5, 4, 3, 2, 2, 2}, 5)).steadiness, Steadiness::kNotReached);
-  EXPECT_EQ(steady_at_end(series({}, 9)).steadiness, Steadiness::kUnknown);
+  EXPECT_EQ(find_steady_state(falling, 5, 5).steadiness, Steadiness::kNotReached);
 }
 
 TEST(SlowStart, CountsTheLeadingSlowSteps) {

@@ -164,17 +164,6 @@ void prepare_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   if constexpr (requires { Implementation::prepare(team, gemm); }) Implementation::prepare(team, gemm);
 }
 
-// A type-erased implementation, so that code that uses it is compiled only once.
-struct GemmImplementation {
-  std::string (*refusal)(const cpu::Gemm& gemm);
-  int64_t (*workspace)(const cpu::Gemm& gemm);
-  void (*prepare)(cpu::Team& team, const cpu::Gemm& gemm);
-  void (*run)(cpu::Team& team, const cpu::Gemm& gemm);
-};
-template <class Implementation>
-inline constexpr GemmImplementation kGemmImplementation{Implementation::refusal, Implementation::workspace,
-                                                        prepare_gemm<Implementation>, Implementation::run};
-
 // A function that an op provides. It returns the op's GEMM, or nothing if an operand is not a matrix in a layout that
 // Gemm supports. It must not allocate.
 using GemmFromOperands = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in,
