@@ -294,8 +294,8 @@ _OPPONENTS = {
 
 
 def ratios_of(rows):
-    """For each laptime column that ran: opponent -> ratio."""
-    good = [r for r in rows if r["status"] == "ok"]
+    """For each laptime column that ran: opponent -> ratio. A row with another first loss is neither."""
+    good = [r for r in rows if r["status"] == "ok" and r.get("losses_agree", True)]
     found = {}
     for ours in (r for r in good if r["system"] == "laptime" and not r["column"].endswith(f"+{AGAIN}")):
         found[ours["column"]] = against = {}
@@ -412,7 +412,9 @@ def summary_rows(results):
         for name in names:
             r = by_name.get(name)
             good = r is not None and r["status"] == "ok"
-            line.append(f"{r['median']:.{digits}f} ({r['peak_bytes'] / 2**20:.0f})" if good else r["status"] if r else "")
+            wrong = "" if r is None or r.get("losses_agree", True) else " WRONG"
+            text = f"{r['median']:.{digits}f} ({r['peak_bytes'] / 2**20:.0f}){wrong}" if good else r["status"] if r else ""
+            line.append(text)
         for name in floors:
             r = by_name.get(name)
             known = result["floor"] and r is not None and r["status"] == "ok"

@@ -24,6 +24,19 @@ MALLOC_CONF = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always"
 _MEMORY_SHARE = 0.95  # share of the available memory that a point may use; beyond it allocations fail
 
 
+def run_group(words, timeout):
+    """Runs a program and returns the completed process, with its output as text. Raises TimeoutExpired after `timeout`
+    seconds. Kills the program's children with it, because one that went on would slow down whatever is measured next."""
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(words, process.returncode, output, errors)
+
+
 def environment(allocator, library=None):
     """Environment variables that select this allocator for a process; ConfigError if its library is not installed."""
     if allocator not in _PRELOADED:
