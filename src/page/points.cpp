@@ -22,16 +22,22 @@ constexpr std::string_view kMachine = "machine";
 constexpr std::string_view kPoint = "point";
 
 // Name tags and configuration keys that determine a point's work; every other option determines how it is done.
-constexpr std::array<std::string_view, 12> kWorkTags{"pass", "model",  "edition", "ctx",   "batch", "d_model",
-                                                     "d_ff", "layers", "heads",   "vocab", "crop",  "heads_kv"};
-constexpr std::array kWorkKeys{"model",     "edition",    "d_model",        "d_ff",       "num_layers",
-                               "num_heads", "vocab_size", "context_length", "batch_size", "pass"};
+constexpr std::array<std::string_view, 13> kWorkTags{"pass",    "model",    "edition", "ctx",   "batch",
+                                                     "d_model", "d_ff",     "layers",  "heads", "vocab",
+                                                     "crop",    "kv_heads", "head_dim"};
+constexpr std::array kWorkKeys{"model",      "edition",        "d_model",    "d_ff", "num_layers",  "num_heads",
+                               "vocab_size", "context_length", "batch_size", "pass", "crop_context"};
 
 bool is_of_work(std::string_view tag) { return std::ranges::find(kWorkTags, tag) != kWorkTags.end(); }
 
 std::string work_of(const Record& record) {
   std::string work;
   for (const char* const key : kWorkKeys) work += "\n" + record.config.text(key);
+  // Other programs also write the number and the width of key heads where they are the defaults.
+  const auto number = [&](const char* key) { return parse_double(record.config.text(key)).value_or(0); };
+  const double heads = number("num_heads");
+  for (const auto& [key, usual] : {std::pair("num_kv_heads", heads), std::pair("head_dim", number("d_model") / heads)})
+    work += fmt::format("\n{}", number(key) == 0 || number(key) == usual ? 0 : number(key));
   return work;
 }
 
@@ -172,9 +178,13 @@ std::vector<PageGroup> groups_of(std::vector<PagePoint>& points) {
       const Record& record = *points[index].record;
       return (record.config.text("dtype") == "float32" ? 1 : 0) + (record.config.text("mode") == "eager" ? 1 : 0);
     };
+    // A prediction is compared only in a group of predictions.
+    const bool is_measured = std::ranges::any_of(group.points, [&](size_t index) {
+      return points[index].time() != nullptr && !is_predicted(*points[index].record);
+    });
     for (const size_t index : group.points) {
       points[index].group = i;
-      if (points[index].time() == nullptr) continue;
+      if (points[index].time() == nullptr || (is_measured && is_predicted(*points[index].record))) continue;
       if (!group.base || plainness(index) > plainness(*group.base)) group.base = index;
       if (!group.fastest || median_of(points[index]) < median_of(points[*group.fastest])) {
         group.second = group.fastest;
@@ -239,7 +249,8 @@ PagePoints::PagePoints(const PageInput& input)
 std::optional<Speedup> PagePoints::against_base(const PagePoint& point) const {
   const PageGroup& group = group_of(point);
   if (!group.is_one_work || !group.base || &all[*group.base] == &point || point.time() == nullptr) return std::nullopt;
-  return speedup_of(*all[*group.base].record, *point.record);
+  const Record& base = *all[*group.base].record;
+  return is_predicted(base) == is_predicted(*point.record) ? speedup_of(base, *point.record) : std::nullopt;
 }
 
 }  // namespace laptime

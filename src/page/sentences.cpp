@@ -183,6 +183,7 @@ std::string time_sentence(const PagePoints& points, const PagePoint& point) {
   const PagePoint& from = points[*group.base];
   const PagePoint& to = is_base ? points[*group.fastest] : point;
   if (&from == &to) return fmt::format("{} is already the fastest here.", point.name);
+  if (is_predicted(*from.record) != is_predicted(*to.record)) return "";
   const double saved = from.time()->median - to.time()->median;
   if (saved < 0) {
     return fmt::format("{} takes {} longer than {} ({}).", to.name, brief_seconds(-saved), from.name,

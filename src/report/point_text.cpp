@@ -77,11 +77,12 @@ int64_t skipped_in_samples(const Record& record) {
 
 std::string samples_text(const Record& record, const TimeStats& time) {
   if (is_predicted(record)) return "";
-  std::string text = counted(time.count * record.stopping.steps_per_sample.value_or(1), "step");
+  const int64_t steps = time.count * record.stopping.steps_per_sample.value_or(1);
+  std::string text = counted(steps, "step");
   const std::vector<double>& loss = record.loss.values;
   if (loss.size() > 1) text += fmt::format(" · loss {} → {}", fixed_text(loss.front(), 2), fixed_text(loss.back(), 2));
   if (const int64_t skipped = skipped_in_samples(record); skipped > 0)
-    text += fmt::format(" · {} of {} made no update", skipped, counted(time.count, "step"));
+    text += fmt::format(" · {} of {} made no update", skipped, counted(steps, "step"));
   return text;
 }
 
@@ -236,6 +237,7 @@ void TrustLine::add(const Record& record) {
   const bool is_busy = verdict.lost.value_or(0) > kUnstableLoss;
   if (is_busy) lost_ = std::max(lost_, *verdict.lost);
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time).value_or(0));
+  has_unknown_uncertainty_ = has_unknown_uncertainty_ || !uncertainty_of(*time);
   if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
   const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
   // Every other cause of an unstable verdict already shows in lost_, few_samples_ or uncertainty_.
@@ -260,6 +262,7 @@ std::string TrustLine::line() const {
   } else {
     return "";
   }
+  if (has_unknown_uncertainty_ && lost_ == 0) return fmt::format("! {}, so the spread is unknown", why);
   const std::string good = fmt::format(": accurate to about {:.0f} %", 100 * std::max(uncertainty_, kTrustedWithin));
   if (rows_ == 1)
     return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");

@@ -74,7 +74,9 @@ const std::vector<PublishedFigure>& published_figures() {
 }
 
 bool is_of_same_model(const PublishedFigure& figure, const Record& record) {
+  const auto has_default = [&](const char* key) { return record.config.text(key).empty(); };
   return figure.model == record.config.text("model") && figure.edition == record.config.text("edition") &&
+         has_default("crop_context") && has_default("num_kv_heads") && has_default("head_dim") &&
          is_equal(record.config, "context_length", figure.context_length) &&
          is_equal(record.config, "batch_size", figure.batch_size);
 }

@@ -203,6 +203,23 @@ TEST(Page, ComparesPointsOfTheSameWorkWithABase) {
   EXPECT_FALSE(page["points"][4].contains("ratio"));
 }
 
+TEST(Page, ComparesNoPredictionWithAMeasurement) {
+  PageInput input = five_points();
+  input.records[3].config.json()["device"] = "roofline:h100";
+  const nlohmann::ordered_json mixed = data_of(input);
+  EXPECT_EQ(mixed["groups"][0]["fastest"], 1);
+  EXPECT_FALSE(mixed["points"][3].contains("ratio"));
+  EXPECT_TRUE(mixed["points"][1].contains("ratio"));
+  for (Record& record : input.records) record.config.json()["device"] = "roofline:h100";
+  EXPECT_EQ(data_of(input)["groups"][0]["fastest"], 3);
+}
+
+TEST(Page, CroppedPointsAreOtherWork) {
+  PageInput input = five_points();
+  input.records[3].config.json()["crop_context"] = 32;
+  EXPECT_THAT(data_of(input)["groups"][0]["points"], ElementsAre(0, 1, 2));
+}
+
 TEST(Page, RatiosOfFewSamplesHaveAnInterval) {
   PageInput input = five_points();
   for (Record& record : input.records) record.time["step"] = make_time_stats(std::vector{1.0, 1.1});

@@ -33,6 +33,9 @@ TEST(Published, MatchesModelEditionContextAndBatch) {
   EXPECT_TRUE(is_of_same_model(figure, record));
   figure.edition = "2024";
   EXPECT_FALSE(is_of_same_model(figure, record));
+  figure.edition = "2025";
+  record.config.json()["crop_context"] = 32;
+  EXPECT_FALSE(is_of_same_model(figure, record));
 }
 
 TEST(Published, ErrorNamesTheDamagedLine) {
