@@ -75,9 +75,11 @@ def numbers() -> str:
     log = REPORTS / "verify.txt"
     with open(log, "w", encoding="utf-8") as file:
         done = subprocess.run([PROGRAM, "verify", GOLDEN, "--verbose", "--mode", "compile", "--store", "none"], cwd=ROOT,
-                              stdout=file, stderr=subprocess.DEVNULL, check=False)
-    if done.returncode:
+                              stdout=file, stderr=subprocess.STDOUT, check=False)
+    if done.returncode == 1:
         raise Failed(f"The numbers differ from PyTorch's, so nothing is measured; see {log}")
+    if done.returncode:
+        raise Failed(f"laptime verify ended with exit code {done.returncode}, so nothing is measured; see {log}")
     with open(ROOT / GOLDEN, "rb") as golden:
         (size,) = struct.unpack("<Q", golden.read(8))
         stored = json.loads(json.loads(golden.read(size))["__metadata__"]["laptime"])

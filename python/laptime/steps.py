@@ -73,7 +73,10 @@ class phase:  # noqa: N801: used like a function, `with laptime.phase("forward")
 
 
 def _wait_for(result: Any) -> None:
-    """Waits for an asynchronous result: a JAX array, or a tree of them."""
+    """Waits for an asynchronous result: a JAX array, or a tree of them, or the work that PyTorch has queued on a GPU."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
     if hasattr(result, "block_until_ready"):
         result.block_until_ready()
     elif "jax" in sys.modules:

@@ -66,7 +66,10 @@ std::string newest_run(const Store& store, bool any) {
   const std::vector<int64_t> ids = store.ids(ignored);
   for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
   // A command that took every point from the store is newer than the records that it found there.
-  if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) return resumed->run;
+  if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) {
+    const std::optional<Record> taken = any ? std::nullopt : store.record_at(resumed->newest_id);
+    if (!taken || taken->sweep != kCalibrationSweep) return resumed->run;
+  }
   return asked.empty() ? newest : asked;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
 #include <utility>
 
@@ -199,6 +200,9 @@ ExitCode run_program(const std::vector<std::string>& words) {
     return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kFailed;
   } catch (const Error& error) {
     print_message(error.what());
+    return ExitCode::kBadInput;
+  } catch (const std::filesystem::filesystem_error& error) {
+    print_message(fmt::format("{}: {}", quote(error.path1().string()), error.code().message()));
     return ExitCode::kBadInput;
   } catch (const std::bad_alloc&) {
     print_message("out of memory before anything could run; raise the limit (ulimit -v, ulimit -d)");

@@ -122,8 +122,10 @@ std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& ru
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
   std::vector<std::string> exceeded;
   const auto compare = [&](const std::optional<double>& peak, const char* of) {
-    if (peak && products.flops_per_second > kAnotherArithmetic * *peak)
-      exceeded.push_back(fmt::format("{}/s {}", format_flops(*peak), of));
+    if (!peak) return;
+    const double of_rank = *peak / static_cast<double>(work.ranks);
+    if (products.flops_per_second > kAnotherArithmetic * of_rank)
+      exceeded.push_back(fmt::format("{}/s {}", format_flops(of_rank), of));
   };
   compare(run.limits.product_flops, "as measured here");
   compare(work.datasheet_flops, "by the data sheet");

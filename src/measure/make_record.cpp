@@ -99,6 +99,7 @@ MeasuredWork work_of(const Prepared& prepared) {
       .tokens = model.batch_size * model.context_length,
       .datasheet_flops = prepared.device.datasheet_flops,  // multiplied by the ranks below
       .peak_math = prepared.device.rules.tf32 ? ProductMath::kTf32 : math_of_factors(prepared.device.product_factors),
+      .ranks = prepared.config.ranks,
       .threads = prepared.device.threads,
       .is_predicted = !prepared.device.computes};
   if (work.datasheet_flops) *work.datasheet_flops *= static_cast<double>(prepared.config.ranks);

@@ -123,7 +123,7 @@ class PointRun {
 
     take_samples(executor, inputs);
     take_memory(executor);
-    if (trace_.wanted && run_.finite && !run_.sampling.interrupted) take_trace(executor, inputs);
+    if (trace_.wanted && agreed(run_.finite && !run_.sampling.interrupted)) take_trace(executor, inputs);
     if (backend_.computes()) {
       run_.costs = costs_.result();
       run_.products = costs_.products();

@@ -104,6 +104,7 @@ constexpr Seconds kNanosecondOfLine{1e-9};
 MachineState machine_alone(MachineState state) {
   state.user_seconds.reset();
   state.system_seconds.reset();
+  state.waiting_seconds.reset();
   state.involuntary_switches.reset();
   state.minor_faults.reset();
   state.major_faults.reset();

@@ -111,16 +111,18 @@ Imported import_records(Store& store, const std::string& path) {
 Imported import_store(Store& store, const Store& other, const Store::Problem& problem) {
   Importer importer(store);
   for (const int64_t id : other.ids(problem)) {
+    std::optional<FoundRecord> found;
     try {
-      const std::optional<std::string> text = other.text_at(id);
-      if (!text) continue;
-      FoundRecord found = found_record(*text);
-      found.id = id;
-      found.trace = other.trace_at(id);
-      importer.add(std::move(found));
+      if (const std::optional<std::string> text = other.text_at(id)) {
+        found = found_record(*text);
+        found->id = id;
+        found->trace = other.trace_at(id);
+      }
     } catch (const Error& error) {
       problem(fmt::format("row {} is skipped: {}", id, error.what()));
+      continue;
     }
+    if (found) importer.add(*std::move(found));
   }
   importer.flush();
   for (const auto& [run, taken] : other.resumed()) {

@@ -78,10 +78,11 @@ std::optional<std::string> SweepStore::save() {
       std::string text = to_text(next.record);
       const int64_t id = store.append(text, next.trace);
       kept_.push_back({id, next.record.run, next.record.name, std::move(text), next.trace});
-      const MachineKnowledge learned = next.learned;
+      merge(unsaved_knowledge_, next.learned);
       unsaved_.erase(unsaved_.begin());
-      put(store, learned);
     }
+    put(store, unsaved_knowledge_);
+    unsaved_knowledge_ = {};
     if (restored > 0) {
       return fmt::format(
           "store '{}': removed, emptied or replaced while in use; {} records of this run have been written again, "

@@ -59,8 +59,9 @@ class SweepStore {
 
   std::optional<std::filesystem::path> path_;
   std::vector<PointResult> unsaved_;
-  std::string run_;             // the run that used the records in taken_
-  std::vector<int64_t> taken_;  // ids of used records that are not yet noted in the store
+  MachineKnowledge unsaved_knowledge_;  // learned from points that are stored
+  std::string run_;                     // the run that used the records in taken_
+  std::vector<int64_t> taken_;          // ids of used records that are not yet noted in the store
   std::vector<KeptRecord> kept_;
   std::optional<std::map<std::string, int64_t>> finished_;  // ids by asked_hash, read at the first request
   size_t missing_ = 0;      // records of kept_ that the store lacked at the end of the sweep

@@ -49,6 +49,8 @@ WRONG = {
         ["bench", "--d-model", "2147483646", "--num-heads", "1", "--num-layers", "100000", "--vocab", "2147483647"],
         ["2147483646"]),
     "weights that are not there": (["bench", *PREDICTED, "--weights", "none.safetensors"], ["none.safetensors"]),
+    "weights whose name is too long": (["bench", *PREDICTED, "--weights", 300 * "a"], ["aaa", "too long"]),
+    "a machine file whose name is too long": (["bench", "--device", f"roofline:{300 * 'a'}"], ["aaa"]),
     "data that is not there": (["bench", *PREDICTED, "--data", "none.txt"], ["none.txt"]),
     "data that is a folder": (["bench", *PREDICTED, "--data", "."], ["'.'"]),
     "a kernels file that is not there": (["bench", *PREDICTED, "--kernels", "none.json"], ["none.json"]),

@@ -383,6 +383,7 @@ class Measure(ModuleTest):
         record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)
         self.assertGreater(record["flops"]["mfu_measured"], 0)
         self.assertEqual(record["memory"]["peak_bytes"], 1 << 30)
+        self.assertIsNone(record["machine"]["during"]["waiting_seconds"])  # that of laptime record says nothing of the step
         (narrow,) = laptime.show(store=self.store)
         self.assertEqual((narrow["system"], narrow["model"], narrow["batch_size"]), ("test", "custom", 2))
 
@@ -391,11 +392,15 @@ class Measure(ModuleTest):
         if {"torch", "jax"}.isdisjoint(sys.modules):
             self.assertEqual(record["config"]["system"], "python")
             self.assertEqual(record["binary"]["version"], f"python {sys.version.split()[0]}")
-        cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True)
+        synchronized = []
+        cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True,
+                                     synchronize=lambda: synchronized.append(time.sleep(0.01)))
         torch = types.SimpleNamespace(__version__="9.9+cpu", cuda=cuda, get_num_threads=lambda: 3)
         with mock.patch.dict(sys.modules, {"torch": torch}):
             (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
             self.assertEqual((record["binary"]["version"], record["config"]["device"]), ("pytorch 9.9+cpu", "cuda"))
+            self.assertGreaterEqual(record["time"]["step"]["min"], 0.01)  # waits for the work queued on the GPU
+            self.assertEqual(len(synchronized), 1)
             cuda.is_initialized = lambda: False
             (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
             self.assertEqual((record["config"]["device"], record["config"]["threads"]), ("cpu", 3))

@@ -132,6 +132,8 @@ class Plan(ProgramTest):
         calibration = "sweep = 'laptime calibrate'"
         self.assertGreater(len(sweeps()), 2)
         self.assertEqual(sweeps("--last"), [""])
+        self.assert_ok(self.laptime("calibrate", *TINY, "--dtype", "float32", "--mode", "eager", "--resume", "--store", store))
+        self.assertEqual(sweeps("--last"), [""])
         self.assertGreater(len(sweeps("--last", calibration)), 0)
         self.assertEqual(len(lines("export", "jsonl")), 1)
         self.assertEqual(len(lines("export", "jsonl", calibration)), len(sweeps()) - 1)

@@ -122,6 +122,11 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   EXPECT_THAT(record().verdict.reasons,
               Contains("a product in float32 reached 1.600 GFLOP/s, above the peak of float32 (1.000 GFLOP/s as "
                        "measured here): it used different arithmetic, or not all of it ran"));
+  prepared_.config.ranks = 4;
+  run_.limits.product_flops = 4e9;  // of all ranks
+  EXPECT_THAT(record().verdict.reasons,
+              Contains(HasSubstr("above the peak of float32 (1.000 GFLOP/s as measured here)")));
+  prepared_.config.ranks = 1;
   run_.limits.product_flops = 1.5e9;  // pretends that the peak was measured with this arithmetic
   run_.products.flops_per_second = 3.2e9;
   EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s by the data sheet")));

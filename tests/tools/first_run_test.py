@@ -1,8 +1,10 @@
 """first_run.py: the progress of the build, and the final screen of quickstart."""
 
 import importlib.util
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "first_run.py"
 SPEC = importlib.util.spec_from_file_location("first_run", TOOL)
@@ -44,6 +46,17 @@ class FirstRun(unittest.TestCase):
         flat = record("float32", 1) | {"loss": {"values": [5.9, 5.8]}}
         with self.assertRaises(first_run.Failed):
             first_run.learning(flat)
+
+    def test_shows_why_the_numbers_were_not_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "laptime")
+            for code, said in (1, "differ from PyTorch's"), (2, "ended with exit code 2"):
+                program.write_text(f"#!/bin/sh\necho the reason >&2\nexit {code}\n")
+                program.chmod(0o755)
+                with mock.patch.multiple(first_run, PROGRAM=program, REPORTS=Path(folder)):
+                    with self.assertRaisesRegex(first_run.Failed, said):
+                        first_run.numbers()
+                self.assertEqual(Path(folder, "verify.txt").read_text(), "the reason\n")
 
     def test_warns_about_other_programs(self):
         self.assertEqual(first_run.warning([record("float32", 1)]), "")

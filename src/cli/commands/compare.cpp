@@ -108,7 +108,7 @@ class Gate {
     if (!limit_) return;
     const Difference difference = difference_of(interval, margin_);
     const double percent = 100 * *limit_;
-    if (difference == Difference::kSlower && ratio > 1 + *limit_) {
+    if (interval && interval->low > 1 && ratio > 1 + *limit_) {
       code_ = ExitCode::kFailed;
       print_message(fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), percent));
     } else if (!interval) {
