@@ -261,6 +261,8 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape, int
 TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({}, {2, 2, 256, 64});
   expect_close({}, {1, 1, 1000, 20});
+  expect_close({}, {1, 1, 2048, 16});  // few heads: as many parts of keys as blocks, with unequal work
+  expect_close({}, {1, 3, 1100, 8});
   expect_close({.causal = false}, {1, 1, 300, 33});
   expect_close({}, {1, 9, 270, 4});
   expect_close({}, {17, 1, 261, 8});

@@ -28,13 +28,18 @@ struct KeyParts {
                  signature.in[0].shape()[1] / signature.in[1].shape()[1], signature.in[0].shape()[2],
                  signature.attributes.as<AttentionAttributes>().causal) {}
 
-  // The first block of a part. first_block(count) is the end of the last part.
+  // The first block of a part; each part has at least one. first_block(count) is the end of the last part.
   int64_t first_block(int64_t part) const {
     // If causal, the keys of block b are visible to about blocks - b blocks of rows.
     const int64_t all = causal ? blocks * (blocks + 1) / 2 : blocks;
     int64_t work = 0;
     int64_t block = 0;
-    for (; block < blocks && work * count < all * part; ++block) work += causal ? blocks - block : 1;
+    for (int64_t before = 1; before <= part; ++before) {
+      do {
+        work += causal ? blocks - block : 1;
+        ++block;
+      } while (work * count < all * before);
+    }
     return block;
   }
   // The first row that can attend to a key of the part.
