@@ -70,6 +70,12 @@ void reference_slice_backward(const OpCall& call) {
   for (int64_t i = 0; i < window.numel(); ++i)
     window.put(i, at.addend ? window.at(i) + call.in[0].at(i) : call.in[0].at(i));
 }
+// If the result overwrites the addend, only the slice is read and written.
+int64_t slice_backward_bytes(const Signature& s) {
+  const Size slice = Size(s.in[0].numel()) * size_of(s.out[0].dtype);
+  const bool addend = s.attributes.as<SliceBackwardAttributes>().addend;
+  return (Size(s.in[0].bytes()) + (addend ? slice * 2 : Size(s.out[0].bytes()))).value();
+}
 std::optional<Attributes> fold_addend_slice_backward(const Attributes& attributes) {
   auto at = attributes.as<SliceBackwardAttributes>();
   if (at.addend) return std::nullopt;
@@ -128,6 +134,7 @@ const OpCard kAssign = {.name = "assign",
 const OpCard kSliceBackward = {.name = "slice_backward",
                                .kind = OpKind::kCopy,
                                .infer = infer_slice_backward,
+                               .bytes = slice_backward_bytes,
                                .reference = reference_slice_backward,
                                .fold_output_cast = fold_output_cast_slice_backward,
                                .fold_addend = fold_addend_slice_backward,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "config/run_config.h"
 #include "graph/builder.h"
 #include "model/parameters.h"
@@ -43,8 +44,8 @@ class ModelBuilder : public Builder {
 
   DType real() const { return real_; }
   const RankShare& share() const { return share_; }
-  // The seed of dropout, which differs between micro-batches.
-  uint64_t seed() const { return seed_ + static_cast<uint64_t>(micro_batch_); }
+  // The seed of dropout. It is hashed for micro-batches, because a mask depends on the sum of the seed and the step.
+  uint64_t seed() const { return micro_batch_ == 0 ? seed_ : seed_ ^ splitmix64(static_cast<uint64_t>(micro_batch_)); }
 
   // The model is built again for each micro-batch: existing parameters are found by name, and inputs are the rows
   // [begin, end) of `batch_size` rows.

@@ -89,12 +89,13 @@ class Elider {
     return next_change == kNoStep || (last_read_[storage(value)] < next_change && !is_output_[storage(value)]);
   }
 
-  // True if the node may write `value` directly into the state: an elementwise node with one newly written output.
+  // True if the node may write `value` directly into the state: an elementwise node with one newly written output. A
+  // state that is part of a storage is copied on every rank, because only the part of rank 0 begins where a value does.
   bool may_write_in_place(const Node& producer, ValueId state, ValueId value) const {
     if (producer.op->kind != OpKind::kPointwise || !producer.op->updates.empty() || producer.outputs.size() != 1)
       return false;
     const TensorType& type = graph_.value(state).type;
-    if (graph_.value(value).type != type) return false;
+    if (graph_.value(value).type != type || graph_.root(graph_.value(state).storage).type != type) return false;
     // An operand that shares the storage of the state must have the same layout, so that each element is read before it
     // is overwritten.
     return std::all_of(producer.inputs.begin(), producer.inputs.end(), [&](ValueId input) {

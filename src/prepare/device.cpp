@@ -97,8 +97,9 @@ Device find_cpu(const RunConfig& config) {
   if (!config.threads && threads_here().is_unusual) device.threads_reason = threads_here().reason;
   device.name = "cpu";
   device.rules = rules_of(config);
-  device.identity =
-      fmt::format("cpu/{}{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), ranks_key(config), kernels_id());
+  // The fastest kernel for one thread need not be the fastest for many.
+  device.identity = fmt::format("cpu/{}{}{}/threads:{}/kernels:{}", cpu::name_of(isa), key_of(device.rules),
+                                ranks_key(config), threads, kernels_id());
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.isa = cpu::name_of(isa);

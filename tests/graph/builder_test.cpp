@@ -247,6 +247,14 @@ TEST(Signature, TextStatesOpTypesAndAttributes) {
   EXPECT_EQ(signature_of(graph, *graph.producer(y)).text(), "mul_scalar(float32 [3, 2] strides [1, 3]) {value=0.5}");
 }
 
+TEST(Costs, CountTheSliceThatIsAddedToAGradient) {
+  const Signature added{&kSliceBackward,
+                        SliceBackwardAttributes{.shape = {8, 4}, .axis = 0, .begin = 2, .step = 1, .addend = true},
+                        {floats({3, 4}), floats({8, 4})},
+                        {floats({8, 4})}};
+  EXPECT_EQ(bytes_of(added), 4 * 3 * 12);  // the slice alone
+}
+
 TEST(Costs, CountABroadcastOperandOnce) {
   Builder build;
   const ValueId x = build.source("x", floats({4, 8}), Role::kInput);

@@ -47,6 +47,16 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
 }
 
+// On rank 0 the slice begins at the offset of a value, on other ranks it does not.
+TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
+  for (const int64_t begin : {0, 1}) {
+    Step step;
+    const ValueId part = slice(step.build, step.w, 0, begin, 1);
+    assign(step.build, part, mul_scalar(step.build, part, 2));
+    EXPECT_EQ(step.dropped(), std::vector<bool>{false});
+  }
+}
+
 TEST(Elide, StateReadInBetweenKeepsTheCopy) {
   Step step;
   const ValueId next = mul_scalar(step.build, step.w, 2);

@@ -68,6 +68,7 @@ const OpCard kUpdateLossScale = {.name = "update_loss_scale",
 const OpCard kAssignUnless = {.name = "assign_unless",
                               .kind = OpKind::kCopy,
                               .infer = infer_assign,
+                              .bytes = [](const Signature& s) { return 2 * s.out[0].bytes(); },
                               .reference = reference_assign,
                               .updates = {{0, 0}}};
 
