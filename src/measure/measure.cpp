@@ -123,6 +123,9 @@ class PointRun {
 
     take_samples(executor, inputs);
     take_memory(executor);
+    // The outputs are read before the trace, which may free them.
+    const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
+    if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
     if (trace_.wanted && agreed(run_.finite && !run_.sampling.interrupted)) take_trace(executor, inputs);
     if (backend_.computes()) {
       run_.costs = costs_.result();
@@ -130,8 +133,6 @@ class PointRun {
     }
     if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
     if (backend_.computes() && has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
-    const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
-    if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
     if (!run_.finite && hooks_.group == nullptr) {  // each rank might stop at a different step
       held.reset();                                 // frees the memory for repeating the steps
       search_nan(weights);

@@ -268,6 +268,12 @@ class OnTheFakeCard(ProgramTest):
         for name in ("computing attention scores", "computing softmax", "final matmul"):
             self.assertIn("      " + name, step)
 
+    def test_profiles_attention_alone(self):
+        """Its outputs are checked before the trace, which frees them."""
+        self.assert_ok(self.laptime("profile", "--model", "attention", "--d-model", "16", "--context", "16", "--batch", "1",
+                                    *ONE_STEP, "--mode", "eager,compile", "--device", "cuda"))
+        self.assertEqual([record["status"] for record in self.stored()], ["ok", "ok"])
+
     def test_gpu_check_lists_its_steps(self):
         done = run([CHECK, BINARY, "--list"], self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)

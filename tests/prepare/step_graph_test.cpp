@@ -55,6 +55,19 @@ TEST(StepGraph, KeepAndLowerSelectCompositesByName) {
   EXPECT_THAT(lowered, Contains("swiglu"));
 }
 
+TEST(StepGraph, GpuLowersAttentionThatItsFastKernelsRefuse) {
+  const auto fuses = [](const Options& more) {
+    Options options{{"mode", "compile"}, {"d-model", "512"}};
+    options.insert(options.end(), more.begin(), more.end());
+    return ops_of(options).contains("scaled_dot_product_attention");
+  };
+  EXPECT_TRUE(fuses({{"num-heads", "4"}}));
+  EXPECT_FALSE(fuses({{"num-heads", "2"}}));
+  EXPECT_FALSE(fuses({{"num-heads", "4"}, {"edition", "gpt2"}, {"attn-pdrop", "0.1"}}));
+  EXPECT_TRUE(fuses({{"num-heads", "2"}, {"device", "cpu"}}));
+  EXPECT_TRUE(fuses({{"num-heads", "2"}, {"keep", "scaled_dot_product_attention"}}));
+}
+
 TEST(StepGraph, ErrorSuggestsNearestComposite) {
   try {
     lowered_graph(config_with({{"mode", "compile"}, {"lower", "rms_nrom"}}));

@@ -85,6 +85,8 @@ class Kernels(unittest.TestCase):
         text = "180 products, 2 below 95.0 % of the best; least 93.2 % (bfloat16 small head forward)"
         self.assertEqual(found([gpu_verdicts.products(text)]), [("93.2 %", "missed")])
         self.assertEqual(gpu_verdicts.products("").verdict, "not measured")
+        rounded = "180 products, 1 below 95.0 % of the best; least 95.0 % (bfloat16 small head forward)"
+        self.assertEqual(gpu_verdicts.products(rounded).verdict, "missed")
 
 
 class Memory(unittest.TestCase):

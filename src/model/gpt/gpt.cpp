@@ -239,7 +239,7 @@ class Gpt {
       const ValueId all = scaled_dot_product_attention(
           build_, q, k, v, step,
           {.dropout_p = model_.attn_pdrop,
-           .seed = build_.seed(),
+           .seed = model_.attn_pdrop > 0 ? build_.seed() : 0,
            .form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules},
           build_.share().rank);
       std::swap(build_.current.frame, outer);

@@ -75,6 +75,8 @@ int64_t backward_workspace(const Signature& signature) {
   return (Size(signature.in[4].numel()) * static_cast<int64_t>(sizeof(float))).value();
 }
 
+static_assert(kMaxHeadWidth == kWidestFusedHeadOnGpu);
+
 std::string refusal(const Signature& signature) {
   return signature.in[0].shape().back() > kMaxHeadWidth ? "heads are wider than 128" : "";
 }
