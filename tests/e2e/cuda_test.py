@@ -36,6 +36,12 @@ class WithoutCard(ProgramTest):
         self.assertIn("use --device cpu or roofline:NAME", done.stderr)
 
 
+    def test_gpu_check_refuses_to_run(self):
+        done = run([CHECK, BINARY, "--folder", self.folder / "check"], self.environment)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no GPU to check: cuda", done.stderr)
+
+
 class OnTheFakeCard(ProgramTest):
     def setUp(self):
         super().setUp()
