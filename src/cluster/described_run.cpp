@@ -292,6 +292,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   if (has(dtype, "tf32")) config.dtype = Precision::kTf32;
   if (described.product_bits == 8 && machine->float8 <= 0)
     throw Error(fmt::format("the machine file of {} has no float8 rate", machine->name));
+  described.step.value_bytes = activation_bytes(config.dtype);
   const bool is_16_bit = is_mixed(config.dtype);
   described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
                                            described.step.layout.shard == Shard::kParameters);

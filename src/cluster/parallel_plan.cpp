@@ -32,9 +32,10 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.model.batch_size = model.batch_size / (layout.data() * choice.micro_batches);
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // Megatron and laptime's compile mode fuse attention; other programs only if --keep names it.
+  // laptime's compile mode fuses attention, and Megatron in 16-bit types; other programs only if --keep names it.
   const bool is_ours = program == Program::kLaptime;
-  const bool has_flash = program == Program::kMegatron || (is_ours && config.mode == Mode::kCompile) ||
+  const bool has_flash = (program == Program::kMegatron && is_mixed(config.dtype)) ||
+                         (is_ours && config.mode == Mode::kCompile) ||
                          (config.keep && config.keep->find("attention") != std::string::npos);
   run.attention = has_flash ? AttentionKernel::kThird : AttentionKernel::kUnfused;
   if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
@@ -50,6 +51,7 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   step.d_model = static_cast<double>(model.d_model);
   step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
   step.parameters = static_cast<double>(summarize(model).parameter_count);
+  step.value_bytes = activation_bytes(config.dtype);
   step.groups_updates = config.optimizer == Optimizer::kTorch;
   return run;
 }

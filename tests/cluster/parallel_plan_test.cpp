@@ -13,13 +13,14 @@ namespace {
 
 using testing::HasSubstr;
 
-RunConfig step(const char* batch = "64") {
-  return resolve({{"model", "Llama-3.1-8B"},
-                  {"context", "4096"},
-                  {"batch", batch},
-                  {"dtype", "bfloat16"},
-                  {"device", "roofline:h100"}})
-      .config;
+RunConfig step(const std::vector<GivenOption>& more = {}) {
+  std::vector<GivenOption> given{{"model", "Llama-3.1-8B"},
+                                 {"context", "4096"},
+                                 {"batch", "64"},
+                                 {"dtype", "bfloat16"},
+                                 {"device", "roofline:h100"}};
+  given.insert(given.end(), more.begin(), more.end());
+  return resolve(given).config;
 }
 
 ParallelChoice choice(int64_t ranks, int64_t tensor = 1, Shard shard = Shard::kParameters) {
@@ -47,6 +48,23 @@ TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   EXPECT_LT(many.time.step, few.time.step);
   EXPECT_GT(many.time.step, few.time.step / 8);
   EXPECT_LT(many.bytes.total(), few.bytes.total());
+}
+
+TEST(ParallelPlan, Float32NeedsTwiceTheBytesOfActivations) {
+  SharePlans plans;
+  const auto bytes = [&](const char* dtype, Program program) {
+    return plan_parallel(step({{"dtype", dtype}, {"mode", "compile"}}), program, choice(8, 1, Shard::kNone), plans)
+        .bytes;
+  };
+  for (const char* dtype : {"float32", "tf32"}) {
+    const RankBytes wide = bytes(dtype, Program::kLaptime);
+    const RankBytes narrow = bytes("bfloat16", Program::kLaptime);
+    EXPECT_DOUBLE_EQ(wide.activations, 2 * narrow.activations);
+    EXPECT_DOUBLE_EQ(wide.parameters, narrow.parameters);
+    EXPECT_GT(narrow.gathered, 0);
+    EXPECT_EQ(wide.gathered, 0);
+    EXPECT_DOUBLE_EQ(bytes(dtype, Program::kMegatron).parameters, 2 * bytes("bfloat16", Program::kMegatron).parameters);
+  }
 }
 
 TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
