@@ -58,6 +58,7 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.keeps_master =
       is_autocast && !run.moments_16_bits && (run.program == Program::kMegatron || is_nanotron || is_deepspeed);
   stored.all_16_bits = run.moments_16_bits;
+  if (run.moments_16_bits || run.config.moments == MomentType::kBFloat16) stored.moment_bytes = kShort;
   stored.fuses_attention = run.attention != AttentionKernel::kUnfused;
   stored.repeats_heads = run.repeats_heads;
   stored.keeps_layouts = is_nanotron;   // CausalSelfAttention.forward of nanotron

@@ -77,8 +77,8 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   RankBytes bytes;
   bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
   bytes.gradients = of_gradient * parameters / part(Shard::kGradients);
-  const double moments = 2 * of_gradient + (stored.keeps_master ? kLong : 0);
-  bytes.optimizer = layout.offloads ? 0 : moments * parameters / part(Shard::kOptimizer);
+  const double state = 2 * stored.moment_bytes + (stored.keeps_master ? kLong : 0);
+  bytes.optimizer = layout.offloads ? 0 : state * parameters / part(Shard::kOptimizer);
   if (layout.shard == Shard::kParameters) {
     bytes.gathered = step.value_bytes *
                      (stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table);

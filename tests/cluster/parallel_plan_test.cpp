@@ -67,6 +67,16 @@ TEST(ParallelPlan, Float32NeedsTwiceTheBytesOfActivations) {
   }
 }
 
+TEST(ParallelPlan, MomentsInBfloat16HalveTheStateOfTheOptimizer) {
+  SharePlans plans;
+  const auto bytes = [&](const char* moments) {
+    return plan_parallel(step({{"moments", moments}}), Program::kLaptime, choice(8), plans).bytes;
+  };
+  EXPECT_DOUBLE_EQ(bytes("bfloat16").optimizer, bytes("float32").optimizer / 2);
+  EXPECT_DOUBLE_EQ(bytes("bfloat16").parameters, bytes("float32").parameters);
+  EXPECT_DOUBLE_EQ(bytes("bfloat16").gradients, bytes("float32").gradients);
+}
+
 TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   SharePlans plans;
   const ParallelChoice dear = choice(8, 1, Shard::kNone);
