@@ -30,6 +30,8 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.program = program;
   run.config = config;
   run.config.model.batch_size = model.batch_size / (layout.data() * choice.micro_batches);
+  run.config.model.context_length = config.step_context();
+  run.config.crop_context.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
   // laptime's compile mode fuses attention, and Megatron in 16-bit types; other programs only if --keep names it.
@@ -41,13 +43,13 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
   run.repeats_heads = !is_ours && program != Program::kMegatron;
   run.stores_16_bits = is_mixed(config.dtype) && (program == Program::kMegatron || layout.shard == Shard::kParameters);
-  run.tokens = static_cast<double>(model.batch_size * model.context_length);
+  run.tokens = static_cast<double>(model.batch_size * config.step_context());
   ParallelStep& step = run.step;
   step.layout = layout;
   step.checkpointing = choice.checkpointing;
   step.layers = model.num_layers;
   step.micro_batches = choice.micro_batches;
-  step.tokens = static_cast<double>(run.config.model.batch_size * model.context_length);
+  step.tokens = static_cast<double>(run.config.model.batch_size * config.step_context());
   step.d_model = static_cast<double>(model.d_model);
   step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
   step.parameters = static_cast<double>(summarize(model).parameter_count);

@@ -77,6 +77,21 @@ TEST(ParallelPlan, MomentsInBfloat16HalveTheStateOfTheOptimizer) {
   EXPECT_DOUBLE_EQ(bytes("bfloat16").gradients, bytes("float32").gradients);
 }
 
+TEST(ParallelPlan, CroppedContextShortensTheStep) {
+  SharePlans plans;
+  const RunConfig config = resolve({{"model", "small"},
+                                    {"edition", "gpt2"},
+                                    {"context", "1024"},
+                                    {"crop-context", "256"},
+                                    {"batch", "8"},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  const ParallelPlan plan = plan_parallel(config, Program::kLaptime, choice(2), plans);
+  EXPECT_EQ(plan.refusal, "");
+  EXPECT_EQ(plan.run.tokens, 8 * 256);
+  EXPECT_EQ(plan.run.step.tokens, 4 * 256);
+}
+
 TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   SharePlans plans;
   const ParallelChoice dear = choice(8, 1, Shard::kNone);
