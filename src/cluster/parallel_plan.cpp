@@ -94,6 +94,9 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
   try {
     plan.run = describe(config, program, choice);
     plan.available = kUsableFraction * static_cast<double>(machine_of(plan.run).memory);
+    if (config.memory_limit)
+      plan.available =
+          std::min(plan.available, static_cast<double>(parse_bytes("--memory-limit", *config.memory_limit)));
     plan.bytes = bytes_of(plan.run);
     plan.time = time_of(plan.run, plans);
     if (const PublishedRuns& errors = known_errors(plan.run); errors.figures > 0) {

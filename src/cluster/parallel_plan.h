@@ -19,7 +19,7 @@ struct ParallelPlan {
   ParallelTime time{};
   std::optional<double> low{}, high{};  // range of 90 % of published step times; none without comparable runs
   RankBytes bytes{};
-  double available = 0;  // bytes of a device that a program may use
+  double available = 0;  // bytes of a device that a program may use; at most --memory-limit
   std::string remedy{};  // options that make the plan fit; empty if it fits, or if no options help
 
   bool fits() const { return refusal.empty() && bytes.total() <= available; }

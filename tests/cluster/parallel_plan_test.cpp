@@ -77,6 +77,15 @@ TEST(ParallelPlan, MomentsInBfloat16HalveTheStateOfTheOptimizer) {
   EXPECT_DOUBLE_EQ(bytes("bfloat16").gradients, bytes("float32").gradients);
 }
 
+TEST(ParallelPlan, MemoryLimitLowersTheAvailableBytes) {
+  SharePlans plans;
+  const auto available = [&](const char* limit) {
+    return plan_parallel(step({{"memory-limit", limit}}), Program::kMegatron, choice(8), plans).available;
+  };
+  EXPECT_DOUBLE_EQ(available("40GiB"), 40.0 * (1 << 30));
+  EXPECT_DOUBLE_EQ(available("400GiB"), plan_parallel(step(), Program::kMegatron, choice(8), plans).available);
+}
+
 TEST(ParallelPlan, CroppedContextShortensTheStep) {
   SharePlans plans;
   const RunConfig config = resolve({{"model", "small"},
