@@ -103,6 +103,14 @@ TEST(DescribedRun, Float32KeepsNoCopiesIn16Bits) {
   EXPECT_EQ(stored.logit_bytes, 4);
 }
 
+TEST(PublishedRun, ReadsTheFirstNumberOfAText) {
+  EXPECT_EQ(number_in("9.5e-05"), 9.5e-5);
+  EXPECT_EQ(number_in(".5"), 0.5);
+  EXPECT_EQ(number_in("80 GB"), 80);
+  EXPECT_EQ(number_in("8x7B"), 8);
+  EXPECT_EQ(number_in("none"), std::nullopt);
+}
+
 TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
   EXPECT_THAT(described(row("H100 80GB", "TPU v5p")).refusal, HasSubstr("no machine file describes 'TPU v5p'"));
   EXPECT_THAT(described(row("Llama 3 70B", "Mixtral 8x7B")).refusal, HasSubstr("mixtures of experts"));
