@@ -110,22 +110,20 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 }
 
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans) {
-  std::vector<ParallelChoice> tried{choice};
-  const auto also = [&](auto change) {
-    for (size_t i = 0, count = tried.size(); i < count; ++i) {
-      ParallelChoice changed = tried[i];
-      change(changed);
-      tried.push_back(changed);
+  for (const bool splits_model : {false, true}) {
+    for (const bool splits_batch : {false, true}) {
+      for (const bool shards : {false, true}) {
+        for (const bool recomputes : {false, true}) {
+          ParallelChoice one = choice;
+          if (recomputes) one.checkpointing = Checkpointing::kFull;
+          if (shards) one.layout.shard = Shard::kParameters;
+          if (splits_model) one.layout.tensor = std::min<int64_t>(8, one.layout.ranks);
+          const int64_t of_rank = config.model.batch_size / std::max<int64_t>(1, one.layout.data());
+          if (splits_batch) one.micro_batches = std::max(one.micro_batches, of_rank);
+          if (plan_parallel(config, program, one, plans).fits()) return one.words();
+        }
+      }
     }
-  };
-  also([](ParallelChoice& one) { one.checkpointing = Checkpointing::kFull; });
-  also([](ParallelChoice& one) { one.layout.shard = Shard::kParameters; });
-  also([&](ParallelChoice& one) {
-    one.micro_batches = std::max(one.micro_batches, config.model.batch_size / std::max<int64_t>(1, one.layout.data()));
-  });
-  also([](ParallelChoice& one) { one.layout.tensor = std::min<int64_t>(8, one.layout.ranks); });
-  for (const ParallelChoice& one : tried) {
-    if (plan_parallel(config, program, one, plans).fits()) return one.words();
   }
   return {};
 }

@@ -101,6 +101,13 @@ TEST(ParallelPlan, CroppedContextShortensTheStep) {
   EXPECT_EQ(plan.run.step.tokens, 4 * 256);
 }
 
+TEST(ParallelPlan, SuggestsMicroBatchesOfOneSequenceForTensorParallelRanks) {
+  SharePlans plans;
+  const RunConfig config = step({{"context", "65536"}});
+  EXPECT_EQ(remedy_of(config, Program::kMegatron, choice(8, 1, Shard::kNone), plans),
+            "--tensor-parallel 8 --micro-batches 64");
+}
+
 TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   SharePlans plans;
   const ParallelChoice dear = choice(8, 1, Shard::kNone);
