@@ -134,7 +134,7 @@ std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, i
   const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
   std::vector<ParallelPlan> all;
   for (const int64_t tensor : kParts) {
-    if (tensor > machine.link_devices || config.model.num_heads % tensor != 0) continue;
+    if (tensor > std::max<int64_t>(1, machine.link_devices) || config.model.num_heads % tensor != 0) continue;
     for (const int64_t pipeline : kParts) {
       if (ranks % (tensor * pipeline) != 0 || config.model.num_layers % pipeline != 0) continue;
       const int64_t data = ranks / (tensor * pipeline);
@@ -156,7 +156,12 @@ std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, i
       }
     }
   }
-  std::erase_if(all, [](const ParallelPlan& plan) { return !plan.refusal.empty(); });
+  const auto is_refused = [](const ParallelPlan& plan) { return !plan.refusal.empty(); };
+  if (std::ranges::all_of(all, is_refused)) {
+    all.resize(std::min<size_t>(1, all.size()));
+    return all;
+  }
+  std::erase_if(all, is_refused);
   std::ranges::stable_sort(all, [](const ParallelPlan& a, const ParallelPlan& b) {
     if (a.fits() != b.fits()) return a.fits();
     return a.fits() ? a.time.step < b.time.step : a.bytes.total() < b.bytes.total();

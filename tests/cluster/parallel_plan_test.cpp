@@ -23,6 +23,8 @@ RunConfig step(const std::vector<GivenOption>& more = {}) {
   return resolve(given).config;
 }
 
+RunConfig small(const char* device) { return resolve({{"model", "small"}, {"batch", "8"}, {"device", device}}).config; }
+
 ParallelChoice choice(int64_t ranks, int64_t tensor = 1, Shard shard = Shard::kParameters) {
   ParallelChoice choice;
   choice.layout.ranks = ranks;
@@ -122,6 +124,15 @@ TEST(ParallelPlan, BestIsTheFastestThatFits) {
   ASSERT_TRUE(found.front().fits());
   for (const ParallelPlan& plan : found) EXPECT_TRUE(!plan.fits() || plan.time.step >= found.front().time.step);
   EXPECT_THAT(json_of(best_answer(found, {}))["tables"]["next"].size(), 3U);
+}
+
+TEST(ParallelPlan, BestStatesWhyNoLayoutCanBePredicted) {
+  SharePlans plans;
+  const std::vector<ParallelPlan> found = best_plans(small("roofline:l4"), Program::kLaptime, 2, plans);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found.front().refusal, HasSubstr("l4: its links are not described"));
+  EXPECT_TRUE(best_plans(small("roofline:l4"), Program::kLaptime, 1, plans).front().fits());
+  EXPECT_TRUE(best_plans(small("roofline:h100"), Program::kLaptime, 3, plans).empty());
 }
 
 TEST(Prices, MustBeNumbersForKnownMachines) {

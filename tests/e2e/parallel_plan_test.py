@@ -73,6 +73,16 @@ class ParallelPlan(ProgramTest):
         self.assertLessEqual(row["peak_bytes"], 40 * 2**30)
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB")["parallel"]), 1)
 
+    def test_best_states_why_no_layout_can_be_predicted(self):
+        own = self.folder / "mine.toml"
+        own.write_text((ROOT / "machines/h100.toml").read_text())
+        for device, reason in (("l4", "l4: its links are not described"), (own, "only for built-in machines")):
+            done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", device, "--ranks", "2", "--best",
+                                "--store", "none")
+            self.assert_ok(done)
+            self.assertIn("no layout can be predicted: ", done.stdout)
+            self.assertIn(reason, " ".join(done.stdout.split()))
+
     def test_epochs_are_passes_over_the_data(self):
         data = self.folder / "tokens.bin"
         data.write_bytes(bytes(2 * 3000))
