@@ -129,10 +129,14 @@ std::optional<double> predicted_seconds(const Record& record, const std::string&
   return found == record.prediction.time.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<double> step_context(const Record& record) {
+  const auto cropped = number_at(record.config, "crop_context");
+  return cropped ? cropped : number_at(record.config, "context_length");
+}
+
 std::optional<double> tokens_per_second(const Record& record, double seconds) {
   const auto batch = number_at(record.config, "batch_size");
-  auto context = number_at(record.config, "crop_context");
-  if (!context) context = number_at(record.config, "context_length");
+  const auto context = step_context(record);
   if (!batch || !context || seconds <= 0) return std::nullopt;
   return *batch * *context / seconds;
 }

@@ -51,6 +51,10 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
 // (a budget in epochs needs the record's data), or if the record lacks a time, its batch or its context.
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget);
 
+// Tokens of a sequence in a step: crop_context if given, otherwise the model's context_length; none if the record lacks
+// both.
+std::optional<double> step_context(const Record& record);
+
 // Tokens per second of a pass that takes `seconds`; none if the record lacks its batch or context.
 std::optional<double> tokens_per_second(const Record& record, double seconds);
 

@@ -286,12 +286,14 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   describe_batch(run, described);
 
   const std::string dtype = lower_case(run.dtype);
+  const std::string_view arithmetic = std::string_view(dtype).substr(0, dtype.find(','));
   if (has_any(dtype, {"fp4", "nvfp4"})) described.product_bits = 4;
   if (has_any(dtype, {"fp8", "float8"})) described.product_bits = 8;
-  if (has_any(dtype, {"fp32", "float32"}) && !has(dtype, "16")) config.dtype = Precision::kFloat32;
+  if (has_any(arithmetic, {"fp32", "float32"}) && !has(arithmetic, "16")) config.dtype = Precision::kFloat32;
   if (has(dtype, "tf32")) config.dtype = Precision::kTf32;
   if (described.product_bits == 8 && machine->float8 <= 0)
     throw Error(fmt::format("the machine file of {} has no float8 rate", machine->name));
+  described.step.value_bytes = activation_bytes(config.dtype);
   const bool is_16_bit = is_mixed(config.dtype);
   described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
                                            described.step.layout.shard == Shard::kParameters);

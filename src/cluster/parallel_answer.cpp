@@ -153,6 +153,10 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
     return answer;
   }
   const ParallelPlan& best = found.front();
+  if (!best.refusal.empty()) {
+    answer.say(fmt::format("no layout can be predicted: {}", best.refusal));
+    return answer;
+  }
   answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
                          : fmt::format("none of {} layouts fits; the smallest: {}: {}", found.size(), place_words(best),
                                        fit_words(best)));

@@ -30,26 +30,30 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.program = program;
   run.config = config;
   run.config.model.batch_size = model.batch_size / (layout.data() * choice.micro_batches);
+  run.config.model.context_length = config.step_context();
+  run.config.crop_context.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // Megatron and laptime's compile mode fuse attention; other programs only if --keep names it.
+  // laptime's compile mode fuses attention, and Megatron in 16-bit types; other programs only if --keep names it.
   const bool is_ours = program == Program::kLaptime;
-  const bool has_flash = program == Program::kMegatron || (is_ours && config.mode == Mode::kCompile) ||
+  const bool has_flash = (program == Program::kMegatron && is_mixed(config.dtype)) ||
+                         (is_ours && config.mode == Mode::kCompile) ||
                          (config.keep && config.keep->find("attention") != std::string::npos);
   run.attention = has_flash ? AttentionKernel::kThird : AttentionKernel::kUnfused;
   if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
   run.repeats_heads = !is_ours && program != Program::kMegatron;
   run.stores_16_bits = is_mixed(config.dtype) && (program == Program::kMegatron || layout.shard == Shard::kParameters);
-  run.tokens = static_cast<double>(model.batch_size * model.context_length);
+  run.tokens = static_cast<double>(model.batch_size * config.step_context());
   ParallelStep& step = run.step;
   step.layout = layout;
   step.checkpointing = choice.checkpointing;
   step.layers = model.num_layers;
   step.micro_batches = choice.micro_batches;
-  step.tokens = static_cast<double>(run.config.model.batch_size * model.context_length);
+  step.tokens = static_cast<double>(run.config.model.batch_size * config.step_context());
   step.d_model = static_cast<double>(model.d_model);
   step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
   step.parameters = static_cast<double>(summarize(model).parameter_count);
+  step.value_bytes = activation_bytes(config.dtype);
   step.groups_updates = config.optimizer == Optimizer::kTorch;
   return run;
 }
@@ -90,6 +94,9 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
   try {
     plan.run = describe(config, program, choice);
     plan.available = kUsableFraction * static_cast<double>(machine_of(plan.run).memory);
+    if (config.memory_limit)
+      plan.available =
+          std::min(plan.available, static_cast<double>(parse_bytes("--memory-limit", *config.memory_limit)));
     plan.bytes = bytes_of(plan.run);
     plan.time = time_of(plan.run, plans);
     if (const PublishedRuns& errors = known_errors(plan.run); errors.figures > 0) {
@@ -103,22 +110,20 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 }
 
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans) {
-  std::vector<ParallelChoice> tried{choice};
-  const auto also = [&](auto change) {
-    for (size_t i = 0, count = tried.size(); i < count; ++i) {
-      ParallelChoice changed = tried[i];
-      change(changed);
-      tried.push_back(changed);
+  for (const bool splits_model : {false, true}) {
+    for (const bool splits_batch : {false, true}) {
+      for (const bool shards : {false, true}) {
+        for (const bool recomputes : {false, true}) {
+          ParallelChoice one = choice;
+          if (recomputes) one.checkpointing = Checkpointing::kFull;
+          if (shards) one.layout.shard = Shard::kParameters;
+          if (splits_model) one.layout.tensor = std::min<int64_t>(8, one.layout.ranks);
+          const int64_t of_rank = config.model.batch_size / std::max<int64_t>(1, one.layout.data());
+          if (splits_batch) one.micro_batches = std::max(one.micro_batches, of_rank);
+          if (plan_parallel(config, program, one, plans).fits()) return one.words();
+        }
+      }
     }
-  };
-  also([](ParallelChoice& one) { one.checkpointing = Checkpointing::kFull; });
-  also([](ParallelChoice& one) { one.layout.shard = Shard::kParameters; });
-  also([&](ParallelChoice& one) {
-    one.micro_batches = std::max(one.micro_batches, config.model.batch_size / std::max<int64_t>(1, one.layout.data()));
-  });
-  also([](ParallelChoice& one) { one.layout.tensor = std::min<int64_t>(8, one.layout.ranks); });
-  for (const ParallelChoice& one : tried) {
-    if (plan_parallel(config, program, one, plans).fits()) return one.words();
   }
   return {};
 }
@@ -129,7 +134,7 @@ std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, i
   const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
   std::vector<ParallelPlan> all;
   for (const int64_t tensor : kParts) {
-    if (tensor > machine.link_devices || config.model.num_heads % tensor != 0) continue;
+    if (tensor > std::max<int64_t>(1, machine.link_devices) || config.model.num_heads % tensor != 0) continue;
     for (const int64_t pipeline : kParts) {
       if (ranks % (tensor * pipeline) != 0 || config.model.num_layers % pipeline != 0) continue;
       const int64_t data = ranks / (tensor * pipeline);
@@ -151,7 +156,12 @@ std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, i
       }
     }
   }
-  std::erase_if(all, [](const ParallelPlan& plan) { return !plan.refusal.empty(); });
+  const auto is_refused = [](const ParallelPlan& plan) { return !plan.refusal.empty(); };
+  if (std::ranges::all_of(all, is_refused)) {
+    all.resize(std::min<size_t>(1, all.size()));
+    return all;
+  }
+  std::erase_if(all, is_refused);
   std::ranges::stable_sort(all, [](const ParallelPlan& a, const ParallelPlan& b) {
     if (a.fits() != b.fits()) return a.fits();
     return a.fits() ? a.time.step < b.time.step : a.bytes.total() < b.bytes.total();

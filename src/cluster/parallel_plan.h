@@ -19,7 +19,7 @@ struct ParallelPlan {
   ParallelTime time{};
   std::optional<double> low{}, high{};  // range of 90 % of published step times; none without comparable runs
   RankBytes bytes{};
-  double available = 0;  // bytes of a device that a program may use
+  double available = 0;  // bytes of a device that a program may use; at most --memory-limit
   std::string remedy{};  // options that make the plan fit; empty if it fits, or if no options help
 
   bool fits() const { return refusal.empty() && bytes.total() <= available; }
@@ -44,7 +44,8 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // The ways to divide the step among `ranks` ranks by powers of two: first those that fit, from fastest to slowest, then
-// the others, from smallest to largest. Tensor parallel ranks stay within a node.
+// the others, from smallest to largest. Tensor parallel ranks stay within a node. If no way can be predicted, only the
+// first one, whose `refusal` says why; empty if the step cannot be divided.
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans);
 
 ParallelChoice choice_of(const ParallelPlan& plan);

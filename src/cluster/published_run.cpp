@@ -81,10 +81,12 @@ std::vector<PublishedRun> runs_of_figures(const std::vector<PublishedFigure>& fi
 }  // namespace
 
 std::optional<double> number_in(std::string_view text) {
-  const size_t begin = text.find_first_of("0123456789");
+  size_t begin = text.find_first_of("0123456789");
   if (begin == std::string_view::npos) return std::nullopt;
-  const size_t end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
-  return whole_number(text.substr(begin, end - begin));
+  if (begin > 0 && text[begin - 1] == '.') --begin;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data() + begin, text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name) {

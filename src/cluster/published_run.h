@@ -43,7 +43,7 @@ inline constexpr std::string_view kEditionFamily = "edition ";
 // A note that names an optimizer of laptime: "optimizer: torch".
 inline constexpr const char* kOptimizerNote = "optimizer: ";
 
-// The first number in a text, such as 80 in "80 GB"; none if the text has no number.
+// The first number in a text, without a sign: 80 in "80 GB", 9.5e-05 in "9.5e-05"; none if the text has no number.
 std::optional<double> number_in(std::string_view text);
 
 }  // namespace laptime

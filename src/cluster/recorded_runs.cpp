@@ -6,12 +6,21 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/plan_findings.h"
 #include "base/json_path.h"
 #include "base/words.h"
+#include "config/parallel.h"
 #include "report/names.h"
 
 namespace laptime {
 namespace {
+
+// The word of published/README.md for a value of --shard of several ranks.
+std::string_view parallelism_of(std::string_view shard) {
+  if (shard == name_of(Shard::kOptimizer)) return "zero1";
+  if (shard == name_of(Shard::kGradients)) return "zero2";
+  return shard == name_of(Shard::kParameters) ? "zero3" : "ddp";
+}
 
 PublishedRun described_record(const Record& record) {
   constexpr std::string_view kOurs = "laptime";
@@ -26,7 +35,8 @@ PublishedRun described_record(const Record& record) {
   run.source = fmt::format("records of {}", system);
   run.source_commit_or_date = record.created;
   run.hardware = card.empty() ? processor_name(record) : card;
-  run.gpus = "1";
+  const double ranks = number_at(config, "ranks").value_or(1);
+  run.gpus = fmt::format("{:.0f}", ranks);
   run.model_family = fmt::format("{}{}", kEditionFamily, config.text("edition"));
   run.model_name = config.text("model");
   run.layers = config.text("num_layers");
@@ -34,17 +44,18 @@ PublishedRun described_record(const Record& record) {
   run.d_ff = config.text("d_ff");
   run.heads = config.text("num_heads");
   run.vocab = config.text("vocab_size");
-  run.sequence_length = config.text("context_length");
+  const double context = step_context(record).value_or(0);
+  run.sequence_length = fmt::format("{:.0f}", context);
   const double batch = number_at(config, "batch_size").value_or(0);
   const double micro_batches = number_at(config, "micro_batches").value_or(1);
-  run.micro_batch = fmt::format("{:.0f}", batch / micro_batches);
-  run.global_batch_tokens = fmt::format("{:.0f}", batch * number_at(config, "context_length").value_or(0));
+  run.micro_batch = fmt::format("{:.0f}", batch / micro_batches / ranks);
+  run.global_batch_tokens = fmt::format("{:.0f}", batch * context);
   run.dtype = config.text("dtype");
   if (run.dtype.ends_with("16")) run.dtype += " autocast";
   if (config.text("moments") == "bfloat16") run.dtype += ", Adam in bf16";
   run.mode = joined(std::vector<std::string>{system, config.text("implementation"), mode}, " ");
   if (is_ours) run.flash_attention = mode == "compile" ? "cudnn" : "no";
-  run.parallelism = "none";
+  run.parallelism = ranks > 1 ? parallelism_of(config.text("shard")) : "none";
   run.activation_checkpointing = config.text("recompute");
   if (const std::string optimizer = config.text("optimizer"); !optimizer.empty()) run.note = kOptimizerNote + optimizer;
   return run;

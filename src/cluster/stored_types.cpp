@@ -12,36 +12,39 @@ constexpr double kLong = 4;
 
 // Bytes saved per value of a norm.
 double norm_bytes(const DescribedRun& run) {
-  constexpr double kFused = 2 * kShort;                             // input and output
-  if (run.framework == Framework::kNvFuser) return kFused + kLong;  // more than needed (lightning-thunder #1368)
-  if (run.program != Program::kPyTorchEager || run.fuses_loss || run.framework == Framework::kNanotron) return kFused;
+  const double value = run.step.value_bytes;
+  const double fused = 2 * value;                                  // input and output
+  if (run.framework == Framework::kNvFuser) return fused + kLong;  // more than needed (lightning-thunder #1368)
+  if (run.program != Program::kPyTorchEager || run.fuses_loss || run.framework == Framework::kNanotron) return fused;
   if (gpt_edition(run.config.model.edition).norm == nn::NormKind::kLayer)
-    return run.stores_16_bits ? kFused : kLong + kShort;
-  // RMSNorm as a module: the input in float32, the output, and the normalised values, in float32 (litgpt) or in 16 bits
-  // (transformers).
-  return kLong + kShort + (run.framework == Framework::kDeepSpeed ? kShort : kLong);
+    return run.stores_16_bits ? fused : kLong + value;
+  // RMSNorm as a module: the input in float32, the output, and the normalised values, in float32 (litgpt) or in the
+  // type of the output (transformers).
+  return kLong + value + (run.framework == Framework::kDeepSpeed ? value : kLong);
 }
 
 // Bytes per logit at the peak of the loss.
 double logit_bytes(const DescribedRun& run) {
   if (run.fuses_loss) return 0;
+  const double value = run.step.value_bytes;
   const double stored = run.moments_16_bits ? kShort : kLong;  // bytes of each value that the loss computes
   // Logits, their logarithms, and the gradients of both, as torch.nn.functional.cross_entropy computes them one after
   // the other. If the vocabulary is divided, the backward of torch's loss_parallel also holds the exponentials.
-  const double written_out = kShort + (run.step.layout.tensor > 1 ? 4 : 3) * stored;
+  const double written_out = value + (run.step.layout.tensor > 1 ? 4 : 3) * stored;
   switch (run.program) {
     case Program::kMegatron:
-      return kShort + kLong;  // logits, and a float32 copy of them (vocab_parallel_cross_entropy)
+      // Logits, and a float32 copy of them unless they are in float32 (vocab_parallel_cross_entropy).
+      return value < kLong ? value + kLong : kLong;
     case Program::kPyTorchCompile:
       // nvFuser does not fuse the loss (lightning-thunder #1654).
-      if (run.framework == Framework::kNvFuser) return kShort + 3 * kLong;
-      return run.compiles_loss ? 2 * kShort : written_out;  // logits and their gradient
+      if (run.framework == Framework::kNvFuser) return value + 3 * kLong;
+      return run.compiles_loss ? 2 * value : written_out;  // logits and their gradient
     case Program::kPyTorchEager:
       // Logits in float32, and their exponentials, which become their gradient in place (sharded_cross_entropy).
       return run.framework == Framework::kNanotron ? 2 * kLong : written_out;
     case Program::kLaptime: break;
   }
-  return kShort + 2 * kLong;
+  return value + 2 * kLong;
 }
 
 }  // namespace
@@ -50,9 +53,12 @@ StoredTypes stored_types(const DescribedRun& run) {
   const bool is_nanotron = run.framework == Framework::kNanotron;
   const bool is_deepspeed = run.framework == Framework::kDeepSpeed;
   const bool is_eager = run.program == Program::kPyTorchEager;
+  const bool is_autocast = run.step.value_bytes < kLong;
   StoredTypes stored;
-  stored.keeps_master = !run.moments_16_bits && (run.program == Program::kMegatron || is_nanotron || is_deepspeed);
+  stored.keeps_master =
+      is_autocast && !run.moments_16_bits && (run.program == Program::kMegatron || is_nanotron || is_deepspeed);
   stored.all_16_bits = run.moments_16_bits;
+  if (run.moments_16_bits || run.config.moments == MomentType::kBFloat16) stored.moment_bytes = kShort;
   stored.fuses_attention = run.attention != AttentionKernel::kUnfused;
   stored.repeats_heads = run.repeats_heads;
   stored.keeps_layouts = is_nanotron;   // CausalSelfAttention.forward of nanotron
@@ -65,8 +71,8 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DistributedDataParallel without views
   stored.balances_stages = is_nanotron;                                        // get_block_compute_costs
   if (is_deepspeed) {
-    stored.live_parameters = 1e9;            // stage3_max_live_parameters
-    stored.bucket_bytes = 2 * 5e8 * kShort;  // reduce_bucket_size, twice to overlap communication
+    stored.live_parameters = 1e9;                          // stage3_max_live_parameters
+    stored.bucket_bytes = 2 * 5e8 * run.step.value_bytes;  // reduce_bucket_size, twice to overlap communication
   }
   return stored;
 }

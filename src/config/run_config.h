@@ -32,6 +32,9 @@ constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_h
   return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
 }
 
+// Bytes of an activation: 2 with autocast, otherwise 4.
+constexpr double activation_bytes(Precision precision) { return is_mixed(precision) ? 2 : 4; }
+
 // How products of float32 matrices are computed: by multiply-adds in float32 (ieee), with each factor as three bfloat16
 // terms if the processor has AMX (split), or by whichever is faster (auto).
 enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };

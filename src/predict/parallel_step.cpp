@@ -8,7 +8,6 @@
 namespace laptime {
 namespace {
 
-constexpr double kGatheredBytes = 2;   // bytes per gathered parameter, in 16 bits
 constexpr double kReducedBytes = 4;    // bytes per reduced gradient, in float32
 constexpr double kExposedShare = 0.3;  // fraction of overlapping communication that still costs time
 constexpr double kFullShare = 0.75;  // fraction of forward that full checkpointing recomputes: all but the last product
@@ -85,12 +84,12 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   if (layout.context > 1) {
     const auto others = static_cast<double>(layout.context - 1);
     const double received =
-        2 * kGatheredBytes * others * step.tokens * step.kv_width / static_cast<double>(layout.tensor);
+        2 * step.value_bytes * others * step.tokens * step.kv_width / static_cast<double>(layout.tensor);
     const double passed = 3 * stage * received / links.ring(layout.context, layout.tensor);
     busy = beside(busy, passed);
   }
   const double reductions = step.checkpointing == Checkpointing::kFull ? 6 : 4;  // all-reductions per layer
-  const double activations = kGatheredBytes * step.tokens * step.d_model;
+  const double activations = step.value_bytes * step.tokens * step.d_model;
   const double exposed = times.program() == Program::kMegatron ? kExposedReductions : 1;
   const double tensor = exposed * stage * reductions * 2 * links.gather(activations, layout.tensor, 1);
   busy += tensor;
@@ -101,15 +100,15 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   double whole = busy;  // seconds of a micro-batch, including its communication
   double reduction = 0;
   if (layout.shard == Shard::kParameters) {
-    const double gathered = links.gather(3 * kGatheredBytes * share, group, stride);
+    const double gathered = links.gather(3 * step.value_bytes * share, group, stride);
     if (gathered > 0) whole = beside(busy, gathered);
     const int64_t replicas = data / group;
     if (replicas > 1) {  // each device reduces its own shard, with its share of the node's network
-      const double shard = kGatheredBytes * share / static_cast<double>(group);
+      const double shard = step.value_bytes * share / static_cast<double>(group);
       reduction = 2 * shard / links.ring(replicas, group);
     }
   } else {
-    const double bytes = (kReducedBytes + kGatheredBytes) * share;
+    const double bytes = (kReducedBytes + step.value_bytes) * share;
     reduction = links.gather(bytes, data, stride);
   }
   const auto micro_batches = static_cast<double>(step.micro_batches);

@@ -33,6 +33,7 @@ struct ParallelStep {
   double d_model = 0;
   double kv_width = 0;           // total width of the keys, and likewise of the values
   double parameters = 0;         // in the whole model
+  double value_bytes = 2;        // of an activation, and of a gathered parameter: 2 with autocast, otherwise 4
   double network_bandwidth = 0;  // bytes/s per node and direction; 0: from the machine file
   bool groups_updates = false;   // one optimizer launch updates many tensors
 };

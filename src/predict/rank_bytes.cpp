@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kShort = 2;  // bytes of a 16-bit value
 constexpr double kLong = 4;
-constexpr double kScoreBytes = 5;  // per score: softmax, its copy after dropout, and the mask (Korthikanti et al. 2022)
+constexpr double kMaskBytes = 1;              // bytes per score of the dropout mask
 constexpr double kContext = 0.6 * (1 << 30);  // bytes of a CUDA context
 constexpr double kBuffers = 1.2 * (1 << 30);  // bytes of NCCL's channel buffers
 
@@ -26,22 +26,24 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   const auto width = static_cast<double>(model.d_model);
   const auto wide = static_cast<double>(model.d_ff);
   const auto tensor = static_cast<double>(step.layout.tensor);
+  const double value = step.value_bytes;
   const auto heads = static_cast<double>(model.num_heads);
   // Norms before attention and feed-forward, divided among tensor parallel ranks by sequence parallelism (Megatron).
   double norms = 2 * stored.norm_bytes * width / tensor;
-  if (stored.gathers_inputs) norms += 2 * kShort * width * (1 - 1 / tensor);
+  if (stored.gathers_inputs) norms += 2 * value * width * (1 - 1 / tensor);
   const double kv_width = stored.repeats_heads ? width : step.kv_width;
   double attention = 2 * width + 2 * kv_width;  // queries, keys, values and output
   if (stored.keeps_layouts) attention += width + 2 * kv_width;
   const double feed_forward = (has_gate ? (stored.fuses_gate ? 3 : 4) : 2) * wide;
   LayerSaved saved;
-  saved.all = step.tokens * (norms + kShort * (attention + feed_forward) / tensor);
+  saved.all = step.tokens * (norms + value * (attention + feed_forward) / tensor);
+  // Softmax, its copy after dropout, and the mask (Korthikanti et al. 2022).
   if (!stored.fuses_attention && step.checkpointing == Checkpointing::kNone)
-    saved.all += kScoreBytes * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
-  saved.input = kShort * step.tokens * width / tensor;
+    saved.all += (2 * value + kMaskBytes) * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
+  saved.input = value * step.tokens * width / tensor;
   // Input, queries, values, the output of attention, one wide product and the narrow one after it (torchtitan).
-  saved.selective = kShort * step.tokens * (4 * width + step.kv_width + wide) / tensor;
-  saved.gradients = kShort * step.tokens * (wide + 2 * width) / tensor;
+  saved.selective = value * step.tokens * (4 * width + step.kv_width + wide) / tensor;
+  saved.gradients = value * step.tokens * (wide + 2 * width) / tensor;
   return saved;
 }
 
@@ -75,18 +77,18 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   RankBytes bytes;
   bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
   bytes.gradients = of_gradient * parameters / part(Shard::kGradients);
-  const double moments = 2 * of_gradient + (stored.keeps_master ? kLong : 0);
-  bytes.optimizer = layout.offloads ? 0 : moments * parameters / part(Shard::kOptimizer);
+  const double state = 2 * stored.moment_bytes + (stored.keeps_master ? kLong : 0);
+  bytes.optimizer = layout.offloads ? 0 : state * parameters / part(Shard::kOptimizer);
   if (layout.shard == Shard::kParameters) {
-    bytes.gathered =
-        kShort * (stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table);
+    bytes.gathered = step.value_bytes *
+                     (stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table);
     // A pipeline rank keeps gathered parameters for the next micro-batch, and reduces gradients after the last one.
     if (layout.pipeline > 1) {
-      bytes.gathered = kShort * parameters;
+      bytes.gathered = step.value_bytes * parameters;
       bytes.gradients = of_gradient * parameters;
     }
-  } else if (of_parameter == kLong) {
-    bytes.gathered = kShort * parameters;
+  } else if (step.value_bytes < of_parameter) {
+    bytes.gathered = step.value_bytes * parameters;
   }
   if (layout.shard >= Shard::kGradients) bytes.gathered += stored.bucket_bytes;
   if (layout.shard == Shard::kNone && layout.data() > 1 && stored.buckets_gradients)

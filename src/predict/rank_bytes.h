@@ -1,4 +1,4 @@
-// rank_bytes: the peak memory of one rank, for a framework that stores activations in 16 bits.
+// rank_bytes: the peak memory of one rank.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@ namespace laptime {
 
 // How a framework stores parameters, gradients and optimizer state, and which values it saves for backward.
 struct StoredTypes {
-  // True: 16-bit parameters, and float32 copies that the optimizer updates (Megatron). False: float32 parameters, and
-  // 16-bit copies that live as long as they are used.
+  // True: 16-bit parameters, and float32 copies that the optimizer updates (Megatron). False: float32 parameters and,
+  // with autocast, 16-bit copies that live as long as they are used.
   bool keeps_master = false;
-  bool all_16_bits = false;  // parameters, gradients and moments in 16 bits
+  bool all_16_bits = false;  // parameters and gradients in 16 bits
+  double moment_bytes = 4;   // per value of each of AdamW's two moments
   bool fuses_attention = true;
   bool repeats_heads = false;  // saves keys and values for every query head, not for every key-value head
   // True: queries keep the buffer of all three projections alive, and the output is saved in two layouts.
   bool keeps_layouts = false;
   bool gathers_inputs = false;     // each tensor parallel rank saves the whole outputs of norms
   bool fuses_gate = true;          // one kernel applies activation and gate, and backward recomputes them
-  double norm_bytes = 4;           // per value of a norm: input and output in 16 bits, and any float32 intermediates
+  double norm_bytes = 4;           // per value of a norm: input, output and any float32 intermediates
   double logit_bytes = 10;         // per logit at the peak of the loss; 0: the loss is computed tile by tile
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
@@ -32,7 +33,8 @@ struct StoredTypes {
 
 struct RankBytes {
   double parameters = 0, gradients = 0, optimizer = 0;
-  // 16-bit copies of parameters (if parameters are sharded, only of those in use), and buckets of gradients.
+  // Copies of parameters (gathered, or in 16 bits; if parameters are sharded, only of those in use), and buckets of
+  // gradients.
   double gathered = 0;
   double activations = 0;  // saved for backward by all micro-batches in flight, and recomputed for one layer
   double loss = 0;         // logits, their logarithms, and the gradients of both

@@ -13,14 +13,17 @@ namespace {
 
 using testing::HasSubstr;
 
-RunConfig step(const char* batch = "64") {
-  return resolve({{"model", "Llama-3.1-8B"},
-                  {"context", "4096"},
-                  {"batch", batch},
-                  {"dtype", "bfloat16"},
-                  {"device", "roofline:h100"}})
-      .config;
+RunConfig step(const std::vector<GivenOption>& more = {}) {
+  std::vector<GivenOption> given{{"model", "Llama-3.1-8B"},
+                                 {"context", "4096"},
+                                 {"batch", "64"},
+                                 {"dtype", "bfloat16"},
+                                 {"device", "roofline:h100"}};
+  given.insert(given.end(), more.begin(), more.end());
+  return resolve(given).config;
 }
+
+RunConfig small(const char* device) { return resolve({{"model", "small"}, {"batch", "8"}, {"device", device}}).config; }
 
 ParallelChoice choice(int64_t ranks, int64_t tensor = 1, Shard shard = Shard::kParameters) {
   ParallelChoice choice;
@@ -49,6 +52,64 @@ TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   EXPECT_LT(many.bytes.total(), few.bytes.total());
 }
 
+TEST(ParallelPlan, Float32NeedsTwiceTheBytesOfActivations) {
+  SharePlans plans;
+  const auto bytes = [&](const char* dtype, Program program) {
+    return plan_parallel(step({{"dtype", dtype}, {"mode", "compile"}}), program, choice(8, 1, Shard::kNone), plans)
+        .bytes;
+  };
+  for (const char* dtype : {"float32", "tf32"}) {
+    const RankBytes wide = bytes(dtype, Program::kLaptime);
+    const RankBytes narrow = bytes("bfloat16", Program::kLaptime);
+    EXPECT_DOUBLE_EQ(wide.activations, 2 * narrow.activations);
+    EXPECT_DOUBLE_EQ(wide.parameters, narrow.parameters);
+    EXPECT_GT(narrow.gathered, 0);
+    EXPECT_EQ(wide.gathered, 0);
+    EXPECT_DOUBLE_EQ(bytes(dtype, Program::kMegatron).parameters, 2 * bytes("bfloat16", Program::kMegatron).parameters);
+  }
+}
+
+TEST(ParallelPlan, MomentsInBfloat16HalveTheStateOfTheOptimizer) {
+  SharePlans plans;
+  const auto bytes = [&](const char* moments) {
+    return plan_parallel(step({{"moments", moments}}), Program::kLaptime, choice(8), plans).bytes;
+  };
+  EXPECT_DOUBLE_EQ(bytes("bfloat16").optimizer, bytes("float32").optimizer / 2);
+  EXPECT_DOUBLE_EQ(bytes("bfloat16").parameters, bytes("float32").parameters);
+  EXPECT_DOUBLE_EQ(bytes("bfloat16").gradients, bytes("float32").gradients);
+}
+
+TEST(ParallelPlan, MemoryLimitLowersTheAvailableBytes) {
+  SharePlans plans;
+  const auto available = [&](const char* limit) {
+    return plan_parallel(step({{"memory-limit", limit}}), Program::kMegatron, choice(8), plans).available;
+  };
+  EXPECT_DOUBLE_EQ(available("40GiB"), 40.0 * (1 << 30));
+  EXPECT_DOUBLE_EQ(available("400GiB"), plan_parallel(step(), Program::kMegatron, choice(8), plans).available);
+}
+
+TEST(ParallelPlan, CroppedContextShortensTheStep) {
+  SharePlans plans;
+  const RunConfig config = resolve({{"model", "small"},
+                                    {"edition", "gpt2"},
+                                    {"context", "1024"},
+                                    {"crop-context", "256"},
+                                    {"batch", "8"},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  const ParallelPlan plan = plan_parallel(config, Program::kLaptime, choice(2), plans);
+  EXPECT_EQ(plan.refusal, "");
+  EXPECT_EQ(plan.run.tokens, 8 * 256);
+  EXPECT_EQ(plan.run.step.tokens, 4 * 256);
+}
+
+TEST(ParallelPlan, SuggestsMicroBatchesOfOneSequenceForTensorParallelRanks) {
+  SharePlans plans;
+  const RunConfig config = step({{"context", "65536"}});
+  EXPECT_EQ(remedy_of(config, Program::kMegatron, choice(8, 1, Shard::kNone), plans),
+            "--tensor-parallel 8 --micro-batches 64");
+}
+
 TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   SharePlans plans;
   const ParallelChoice dear = choice(8, 1, Shard::kNone);
@@ -63,6 +124,15 @@ TEST(ParallelPlan, BestIsTheFastestThatFits) {
   ASSERT_TRUE(found.front().fits());
   for (const ParallelPlan& plan : found) EXPECT_TRUE(!plan.fits() || plan.time.step >= found.front().time.step);
   EXPECT_THAT(json_of(best_answer(found, {}))["tables"]["next"].size(), 3U);
+}
+
+TEST(ParallelPlan, BestStatesWhyNoLayoutCanBePredicted) {
+  SharePlans plans;
+  const std::vector<ParallelPlan> found = best_plans(small("roofline:l4"), Program::kLaptime, 2, plans);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found.front().refusal, HasSubstr("l4: its links are not described"));
+  EXPECT_TRUE(best_plans(small("roofline:l4"), Program::kLaptime, 1, plans).front().fits());
+  EXPECT_TRUE(best_plans(small("roofline:h100"), Program::kLaptime, 3, plans).empty());
 }
 
 TEST(Prices, MustBeNumbersForKnownMachines) {

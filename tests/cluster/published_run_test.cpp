@@ -93,6 +93,24 @@ TEST(DescribedRun, ReadsLayoutModelAndBatch) {
   EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not counted, as no product reads it
 }
 
+TEST(DescribedRun, Float32KeepsNoCopiesIn16Bits) {
+  const DescribedRun run = described(row(",bf16,", ",fp32,"));
+  EXPECT_EQ(run.step.value_bytes, 4);
+  EXPECT_EQ(described(row()).step.value_bytes, 2);
+  const StoredTypes stored = stored_types(run);
+  EXPECT_FALSE(stored.keeps_master);
+  EXPECT_EQ(stored.norm_bytes, 8);
+  EXPECT_EQ(stored.logit_bytes, 4);
+}
+
+TEST(PublishedRun, ReadsTheFirstNumberOfAText) {
+  EXPECT_EQ(number_in("9.5e-05"), 9.5e-5);
+  EXPECT_EQ(number_in(".5"), 0.5);
+  EXPECT_EQ(number_in("80 GB"), 80);
+  EXPECT_EQ(number_in("8x7B"), 8);
+  EXPECT_EQ(number_in("none"), std::nullopt);
+}
+
 TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
   EXPECT_THAT(described(row("H100 80GB", "TPU v5p")).refusal, HasSubstr("no machine file describes 'TPU v5p'"));
   EXPECT_THAT(described(row("Llama 3 70B", "Mixtral 8x7B")).refusal, HasSubstr("mixtures of experts"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/described_run.h"
+#include "cluster/predicted_run.h"
 
 namespace laptime {
 namespace {
@@ -59,6 +60,38 @@ TEST(RecordedRuns, StateMicroBatchesRecomputationAndOptimizer) {
   EXPECT_EQ(run.config.optimizer, Optimizer::kTorch);
   EXPECT_TRUE(run.moments_16_bits);
   EXPECT_EQ(run_of(R"(, "recompute": "every=2")").refusal, "recomputation of some layers is not predicted");
+}
+
+TEST(RecordedRuns, DivideTheBatchAmongRanks) {
+  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
+  const DescribedRun run = run_of(R"(, "ranks": 2, "shard": "none", "micro_batches": 2)");
+  EXPECT_EQ(run.refusal, "");
+  EXPECT_EQ(run.step.layout.ranks, 2);
+  EXPECT_EQ(run.step.layout.data(), 2);
+  EXPECT_EQ(run.config.model.batch_size, 1);
+  EXPECT_EQ(run.step.micro_batches, 2);
+  EXPECT_EQ(run.tokens, 4 * 512);
+  for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters})
+    EXPECT_EQ(run_of(fmt::format(R"(, "ranks": 2, "shard": "{}")", name_of(shard))).step.layout.shard, shard);
+}
+
+TEST(RecordedRuns, HaveTheContextOfTheStep) {
+  const DescribedRun run = described(runs_of_records({record("", R"(, "crop_context": 128)")})[0]);
+  EXPECT_EQ(run.config.model.context_length, 128);
+  EXPECT_EQ(run.step.tokens, 4 * 128);
+  EXPECT_EQ(run.step.micro_batches, 1);
+}
+
+TEST(RecordedRuns, KeepTheirArithmeticWithNarrowMoments) {
+  Record wide = record("", R"(, "moments": "bfloat16")");
+  wide.config.json()["dtype"] = "float32";
+  EXPECT_EQ(described(runs_of_records({wide})[0]).config.dtype, Precision::kFloat32);
+}
+
+TEST(RecordedRuns, KeepTimesBelowAMillisecond) {
+  Record fast = record("");
+  fast.time["step"].median = 95e-6;
+  EXPECT_DOUBLE_EQ(predict_runs(runs_of_records({fast})).runs[0].value(), 95e-6);
 }
 
 TEST(RecordedRuns, OmitFailedPredictedAndUnsupportedRecords) {

@@ -50,11 +50,46 @@ class ParallelPlan(ProgramTest):
                                (["--best", "--device", "h100"], "need --ranks"),
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),
                                (["--ranks", "8", "--shard", "all", "--device", "h100"], "--shard"),
+                               (["--ranks", "8", "--pass", "inference", "--device", "h100"], "--pass inference"),
+                               (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
+                               (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
                                (["--published", "no.csv"], "leave out --model")):
             with self.subTest(words):
                 done = self.laptime("plan", *MODEL, *words)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(message, done.stderr)
+
+    def test_best_rejects_options_that_it_searches(self):
+        for option, value in (("--shard", "parameters"), ("--tensor-parallel", "2"), ("--pipeline-parallel", "2"),
+                              ("--micro-batches", "2"), ("--recompute", "block")):
+            with self.subTest(option):
+                done = self.laptime("plan", *ON_H100, "--ranks", "8", "--best", option, value)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"--best searches {option}; leave out --best or {option}", done.stderr)
+
+    def test_best_keeps_to_the_memory_limit(self):
+        row = self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB", "--best")["parallel"][0]
+        self.assertEqual(row["fits"], "yes")
+        self.assertLessEqual(row["peak_bytes"], 40 * 2**30)
+        self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB")["parallel"]), 1)
+
+    def test_best_states_why_no_layout_can_be_predicted(self):
+        own = self.folder / "mine.toml"
+        own.write_text((ROOT / "machines/h100.toml").read_text())
+        for device, reason in (("l4", "l4: its links are not described"), (own, "only for built-in machines")):
+            done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", device, "--ranks", "2", "--best",
+                                "--store", "none")
+            self.assert_ok(done)
+            self.assertIn("no layout can be predicted: ", done.stdout)
+            self.assertIn(reason, " ".join(done.stdout.split()))
+
+    def test_epochs_are_passes_over_the_data(self):
+        data = self.folder / "tokens.bin"
+        data.write_bytes(bytes(2 * 3000))
+        words = ["--model", "small", "--batch", "8", "--device", "h100", "--ranks", "2", "--store", "none", "--data", str(data),
+                 "--data-format", "uint16"]
+        row = self.tables(*words, "--epochs", "4")["parallel"][0]
+        self.assertAlmostEqual(row["training_s"], 4 * 3000 / row["tokens_per_second"], places=9)
 
     def test_plan_sweeps_tensor_and_pipeline_ranks_but_bench_rejects_them(self):
         sweep = self.folder / "sweep.toml"

@@ -82,6 +82,24 @@ TEST(ParallelTime, ShardedParametersAreGatheredInEachMicroBatch) {
   EXPECT_LT(time_of(step).exposed_data, 2 * once);
 }
 
+TEST(ParallelTime, WiderValuesMoveMoreBytes) {
+  const double link = machine().link_bandwidth * machine().reached_link;
+  const auto more = [](ParallelStep step, double ParallelTime::*part) {
+    const double narrow = time_of(step).*part;
+    step.value_bytes = 4;
+    return time_of(step).*part - narrow;
+  };
+  const double values = 7.0 / 8 * 1000 * 1000;  // that pass through a link in one of the two parts of an all-reduction
+  EXPECT_NEAR(more(step_of(2, {.ranks = 8, .tensor = 8}), &ParallelTime::exposed_tensor), 2 * 4 * 2 * 2 * values / link,
+              1e-12);
+  constexpr double kExposed = 0.3;  // of communication that takes less time than computation
+  const double parameters = 7.0 / 8 * 1e9;
+  EXPECT_NEAR(more(step_of(2, {.ranks = 8, .shard = Shard::kParameters}), &ParallelTime::exposed_data),
+              kExposed * 3 * 2 * parameters / link, 1e-12);
+  EXPECT_NEAR(more(step_of(2, {.ranks = 8, .shard = Shard::kOptimizer}), &ParallelTime::exposed_data),
+              kExposed * 2 * parameters / link, 1e-12);
+}
+
 TEST(ParallelTime, NetworkLimitsRingsAcrossNodes) {
   const auto exposed = [](int64_t ranks, int64_t tensor) {
     ParallelStep step = step_of(2, {.ranks = ranks, .tensor = tensor, .shard = Shard::kOptimizer});
@@ -123,6 +141,33 @@ TEST(RankBytes, ActivationsMatchTheFormulasOfKorthikanti) {
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32 + 12) * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kSelective;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 18 + 32 - 18 + 12) * 1000.0 * 1000);
+}
+
+TEST(RankBytes, Float32NeedsNoCopiesOfParameters) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  const auto bytes = [&](Shard shard, double value_bytes, const StoredTypes& stored) {
+    ParallelStep step = step_of(10, {.ranks = 8, .shard = shard});
+    step.value_bytes = value_bytes;
+    return rank_bytes(model, false, step, stored);
+  };
+  const StoredTypes wide{.norm_bytes = 8};
+  EXPECT_DOUBLE_EQ(bytes(Shard::kNone, 4, wide).activations, 2 * bytes(Shard::kNone, 2, {}).activations);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kNone, 2, {}).gathered, 2e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kNone, 4, wide).gathered, 0);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 4, wide).gathered, 2 * bytes(Shard::kParameters, 2, {}).gathered);
+}
+
+TEST(RankBytes, ScoresAreStoredTwiceAndMasked) {
+  ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  model.context_length = 100;
+  const auto of_score = [&](double value_bytes) {
+    ParallelStep step = step_of(10);
+    step.value_bytes = value_bytes;
+    const double all = rank_bytes(model, false, step, {.fuses_attention = false}).activations;
+    return (all - rank_bytes(model, false, step, {}).activations) / (10 * 1000.0 * 100 * 10);
+  };
+  EXPECT_DOUBLE_EQ(of_score(2), 5);
+  EXPECT_DOUBLE_EQ(of_score(4), 9);
 }
 
 TEST(RankBytes, CountsActivationsThatFrameworksKeep) {

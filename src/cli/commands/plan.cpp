@@ -81,13 +81,19 @@ struct PlanOptions {
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
+bool gives(const Sweep& sweep, std::string_view flag) {
+  return std::ranges::find(sweep.axes, flag, &Axis::flag) != sweep.axes.end();
+}
+
 // Whether the sweep has --ranks, and only described machines as devices. Such ranks are predicted; others actually run.
 bool predicts_ranks(const Sweep& sweep) {
-  const auto ranks = std::ranges::find(sweep.axes, "ranks", &Axis::flag);
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
-  return ranks != sweep.axes.end() && devices != sweep.axes.end() &&
+  return gives(sweep, "ranks") && devices != sweep.axes.end() &&
          std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
 }
+
+constexpr std::array<std::string_view, 5> kSearchedByBest{"shard", "tensor-parallel", "pipeline-parallel",
+                                                          "micro-batches", "recompute"};
 
 PlanCommand parse_plan(const CommandWords& words) {
   auto command = given_command<PlanOptions>(words);
@@ -103,6 +109,13 @@ PlanCommand parse_plan(const CommandWords& words) {
     throw Error(
         "laptime plan: --best and --price-file need --ranks, the number of GPUs, and described machines, such as "
         "--device h100");
+  for (const std::string_view flag : kSearchedByBest) {
+    if (options.best && gives(command.sweep, flag))
+      throw Error::format("laptime plan: --best searches --{0}; leave out --best or --{0}", flag);
+  }
+  if (!options.training.price.empty() && predicts_ranks(command.sweep))
+    throw Error(
+        "laptime plan: --price is the price of a machine; with --ranks, give the price of each GPU with --price-file");
   if (options.recompute_curve && options.program != Program::kLaptime)
     throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
@@ -161,6 +174,10 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   return ExitCode::kOk;
 }
 
+int64_t tokens_of_data(const ResolvedPoint& point) {
+  return TokenData(point.config.data, point.config.data_format).size();
+}
+
 // Removes an option from the sweep; returns its values, or its default if it was not given.
 template <class Value>
 std::vector<Value> take_axis(Sweep& sweep, std::string_view flag, Value otherwise) {
@@ -178,6 +195,17 @@ Checkpointing checkpointing_of(const RunConfig& config) {
   if (config.recompute == "block") return Checkpointing::kFull;
   throw Error::format("laptime plan: --recompute {}: not supported with several ranks; use none or block",
                       config.recompute);
+}
+
+// Throws Error if a point is not a whole step.
+void require_steps(const std::vector<ResolvedPoint>& points) {
+  for (const ResolvedPoint& point : points) {
+    if (point.config.pass != Pass::kStep)
+      throw Error::format(
+          "laptime plan: --pass {}: several ranks are predicted only for whole steps; use --pass step, or leave out "
+          "--ranks",
+          name_of(point.config.pass));
+  }
 }
 
 // Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
@@ -199,8 +227,12 @@ ExitCode run_ranks(const PlanCommand& command) {
     }
   }
   const std::vector<ResolvedPoint> points = checked_points(sweep);
+  require_steps(points);
+  const TrainingBudget budget = options.training.budget();
+  require_data_of_epochs(budget, points);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
-  query.tokens = options.training.budget().tokens.value_or(query.tokens);
+  query.tokens = budget.tokens.value_or(query.tokens);
+  if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
   if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
   if (query.sort == ParallelSort::kCost && query.prices.empty())
     throw Error("laptime plan: --by cost needs --price-file with the price of each device");
@@ -216,7 +248,8 @@ ExitCode run_ranks(const PlanCommand& command) {
     for (const ParallelLayout& layout : layouts) {
       ParallelChoice choice;
       choice.layout = layout;
-      choice.checkpointing = checkpointing_of(point.config);
+      // With --memory-limit, the default of --recompute is auto, which is not predicted for several ranks.
+      if (gives(sweep, "recompute")) choice.checkpointing = checkpointing_of(point.config);
       choice.micro_batches = point.config.micro_batches;
       ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
       if (plan.refusal.empty() && !plan.fits()) plan.remedy = remedy_of(point.config, options.program, choice, shares);
@@ -257,7 +290,7 @@ ExitCode run_plan(const PlanCommand& command) {
     PointResult forecast = forecast_point(point, known);
     trace = std::move(forecast.trace);
     PlannedPoint one{std::move(forecast.record)};
-    if (budget.epochs) one.record.data.tokens = TokenData(point.config.data, point.config.data_format).size();
+    if (budget.epochs) one.record.data.tokens = tokens_of_data(point);
     const auto begin = [&](const char* stage) {
       if (!StopSignals::requested()) show(stage);
       return !StopSignals::requested();
