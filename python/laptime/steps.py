@@ -74,9 +74,9 @@ class phase:  # noqa: N801: used like a function, `with laptime.phase("forward")
 
 def _wait_for(result: Any) -> None:
     """Waits for an asynchronous result: a JAX array, or a tree of them, or the work that PyTorch has queued on a GPU."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        cuda.synchronize()
     if hasattr(result, "block_until_ready"):
         result.block_until_ready()
     elif "jax" in sys.modules:

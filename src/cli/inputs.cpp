@@ -67,8 +67,13 @@ std::string newest_run(const Store& store, bool any) {
   for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
   // A command that took every point from the store is newer than the records that it found there.
   if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) {
-    const std::optional<Record> taken = any ? std::nullopt : store.record_at(resumed->newest_id);
-    if (!taken || taken->sweep != kCalibrationSweep) return resumed->run;
+    bool is_calibration = false;
+    const auto look_at_taken = [&](int64_t, const Record& record) {
+      is_calibration = record.sweep == kCalibrationSweep;
+      return true;
+    };
+    if (!any) store.each_of(std::span(&resumed->newest_id, 1), extent, look_at_taken, ignored);
+    if (!is_calibration) return resumed->run;
   }
   return asked.empty() ? newest : asked;
 }

@@ -202,7 +202,8 @@ ExitCode run_program(const std::vector<std::string>& words) {
     print_message(error.what());
     return ExitCode::kBadInput;
   } catch (const std::filesystem::filesystem_error& error) {
-    print_message(fmt::format("{}: {}", quote(error.path1().string()), error.code().message()));
+    const std::string path = error.path1().empty() ? "a file" : quote(error.path1().string());
+    print_message(fmt::format("{}: {}", path, error.code().message()));
     return ExitCode::kBadInput;
   } catch (const std::bad_alloc&) {
     print_message("out of memory before anything could run; raise the limit (ulimit -v, ulimit -d)");

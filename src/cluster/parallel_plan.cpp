@@ -32,6 +32,7 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.model.batch_size = model.batch_size / (layout.data() * choice.micro_batches);
   run.config.model.context_length = config.step_context();
   run.config.crop_context.reset();
+  run.config.memory_limit.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
   // laptime's compile mode fuses attention, and Megatron in 16-bit types; other programs only if --keep names it.

@@ -52,7 +52,8 @@ PublishedRun described_record(const Record& record) {
   run.global_batch_tokens = fmt::format("{:.0f}", batch * context);
   run.dtype = config.text("dtype");
   if (run.dtype.ends_with("16")) run.dtype += " autocast";
-  if (config.text("moments") == "bfloat16") run.dtype += ", Adam in bf16";
+  // In 16-bit types these words also stand for parameters and gradients of 16 bits.
+  if (run.dtype.ends_with("autocast") && config.text("moments") == "bfloat16") run.dtype += ", Adam in bf16";
   run.mode = joined(std::vector<std::string>{system, config.text("implementation"), mode}, " ");
   if (is_ours) run.flash_attention = mode == "compile" ? "cudnn" : "no";
   run.parallelism = ranks > 1 ? parallelism_of(config.text("shard")) : "none";

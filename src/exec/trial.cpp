@@ -45,7 +45,10 @@ void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
 
 Signature with_smaller_batch(const Signature& signature, double flops) {
   const double all = flops_of(signature);
-  if (all <= flops || signature.op->infer(signature.attributes, signature.in) != signature.out) return signature;
+  // Other ops may have inputs of fewer axes that also belong to a sequence.
+  if (signature.op->kind != OpKind::kContraction || all <= flops ||
+      signature.op->infer(signature.attributes, signature.in) != signature.out)
+    return signature;
   Signature smaller = signature;
   int64_t batch = 0;
   for (TensorType& type : smaller.in) {

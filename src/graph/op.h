@@ -135,9 +135,9 @@ struct OpCard {
   // follow its forward before the next group begins. To this end, the nodes of a group are deferred. Used instead of
   // `decompose` where the op is kept whole.
   std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
-  // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
-  // Null: never.
-  bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
+  // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory, or a
+  // GPU (`on_gpu`) has no fast kernel for the whole op. Null: never.
+  bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in, bool on_gpu) = nullptr;
   // An op that does the same and also writes the next value of output 0's state in another number type, so that the
   // next step need not cast it. The copy is the first input, and the next copy the first output, before all operands of
   // this op. Null: none.

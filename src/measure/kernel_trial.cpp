@@ -21,9 +21,9 @@ namespace {
 // and the winner for one shape says nothing about another, so the budget is larger.
 constexpr Seconds kTrialBudget{0.12}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
-// Launches with more FLOPs than this, about 10 ms of two cores with AVX-512, race with a smaller batch: a kernel that
-// is faster for one sequence is faster for several.
-constexpr double kRaceFlops = 2e9;
+// FLOPs per thread of a launch in a race, about 10 ms with AVX-512. Longer launches race with a smaller batch: a kernel
+// that is faster for one sequence is faster for several.
+constexpr double kRaceFlops = 1e9;
 constexpr double kBeyondNoise = 1.5;  // a lead that noise cannot reverse
 
 struct Contest {
@@ -44,8 +44,8 @@ IndexSet absent_outputs(const PlanStep& step) {
 }
 
 // The signature on which the kernels race: with a smaller batch if the launch is long and they all support that.
-Signature race_signature(const Signature& signature, std::span<const Kernel* const> kernels) {
-  Signature smaller = with_smaller_batch(signature, kRaceFlops);
+Signature race_signature(const Signature& signature, std::span<const Kernel* const> kernels, int threads) {
+  Signature smaller = with_smaller_batch(signature, kRaceFlops * threads);
   const auto supports = [&](const Kernel* kernel) { return kernel->refusal(smaller).empty(); };
   return std::all_of(kernels.begin(), kernels.end(), supports) ? smaller : signature;
 }
@@ -61,7 +61,8 @@ std::vector<Contest> open_contests(const Prepared& prepared, const Backend& back
     if (choices.pinned.contains(contest.key) || !seen.insert(contest.key).second) return;
     const std::vector<const Kernel*> supported = candidates(*prepared.device.kernels, signature, choices.rules);
     if (measured_kernel(choices, contest.key, supported) != nullptr) return;
-    if (!backend.has_own_clock()) contest.signature = race_signature(signature, supported);
+    if (!backend.has_own_clock())
+      contest.signature = race_signature(signature, supported, prepared.device.threads.value_or(1));
     contest.flops = flops_of(contest.signature);
     for (const Kernel* kernel : supported) {
       const int64_t bytes = Trial::bytes(contest.signature, contest.absent, *kernel);

@@ -33,11 +33,8 @@ bool is_of_work(std::string_view tag) { return std::ranges::find(kWorkTags, tag)
 std::string work_of(const Record& record) {
   std::string work;
   for (const char* const key : kWorkKeys) work += "\n" + record.config.text(key);
-  // Other programs also write the number and the width of key heads where they are the defaults.
-  const auto number = [&](const char* key) { return parse_double(record.config.text(key)).value_or(0); };
-  const double heads = number("num_heads");
-  for (const auto& [key, usual] : {std::pair("num_kv_heads", heads), std::pair("head_dim", number("d_model") / heads)})
-    work += fmt::format("\n{}", number(key) == 0 || number(key) == usual ? 0 : number(key));
+  if (!has_default_key_heads(record))
+    work += fmt::format("\n{} of {}", record.config.text("num_kv_heads"), record.config.text("head_dim"));
   return work;
 }
 

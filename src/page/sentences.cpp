@@ -150,8 +150,10 @@ std::string page_headline(const PagePoints& points) {
   const std::string pass = capitalized(pass_words(fast.record->config.text("pass")));
   if (!group.second) return fmt::format("{}{}: {}{}", pass, place, time, error);
   if (!group.is_one_work) {
-    const auto slow = std::ranges::max_element(
-        group.points, {}, [&](size_t i) { return points[i].time() == nullptr ? 0 : points[i].time()->median; });
+    const auto slow = std::ranges::max_element(group.points, {}, [&](size_t i) {
+      const bool counts = is_predicted(*points[i].record) == is_predicted(*fast.record);
+      return counts && points[i].time() != nullptr ? points[i].time()->median : 0;
+    });
     return fmt::format("{}: {} ({}) to {} ({})", pass, time, fast.name, brief_seconds(points[*slow].time()->median),
                        points[*slow].name);
   }

@@ -8,9 +8,10 @@
 namespace laptime {
 namespace {
 
-bool is_faster_lowered(const Graph& graph, const Node& node) {
-  if (node.op->is_faster_lowered == nullptr) return false;
-  return node.op->is_faster_lowered(node.attributes, signature_of(graph, node).in);
+bool is_faster_lowered(const Graph& graph, const Node& node, LowerKept lower_kept) {
+  if (node.op->is_faster_lowered == nullptr || lower_kept == LowerKept::kNone) return false;
+  const bool on_gpu = lower_kept == LowerKept::kFasterLoweredOnGpu;
+  return node.op->is_faster_lowered(node.attributes, signature_of(graph, node).in, on_gpu);
 }
 
 // Lowers each composite once. Sets `changed` to whether any was lowered.
@@ -19,8 +20,7 @@ Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, Lower
   Replay replay(graph);
   for (const Node& node : graph.nodes) {
     bool kept = node.op->decompose == nullptr || std::find(keep.begin(), keep.end(), node.op->name) != keep.end();
-    if (kept && node.op->decompose != nullptr && lower_kept == LowerKept::kFasterLowered)
-      kept = !is_faster_lowered(graph, node);
+    if (kept && node.op->decompose != nullptr) kept = !is_faster_lowered(graph, node, lower_kept);
     if (!kept) {
       replay.to.current = node.annotations;
       if (!replay.to.current.work_class && node.op->kind != OpKind::kContraction)

@@ -12,7 +12,8 @@ namespace laptime {
 // Selects composites that are lowered although `keep` names them.
 enum class LowerKept : uint8_t {
   kNone,
-  kFasterLowered,  // composites whose card says that they are faster when lowered, for their inputs
+  kFasterLowered,       // composites whose card says that they are faster when lowered, for their inputs
+  kFasterLoweredOnGpu,  // likewise, with the kernels of a GPU
 };
 
 // Lowers every node whose card has a decomposition and is not named in `keep`, and repeats this until nothing changes.

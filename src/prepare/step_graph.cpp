@@ -7,7 +7,6 @@
 #include "base/words.h"
 #include "model/model_card.h"
 #include "ops/registry.h"
-#include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 #include "passes/decompose.h"
 #include "passes/row_groups.h"
 #include "prepare/device.h"
@@ -46,7 +45,8 @@ std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule
 
 // In compile mode without --keep, lowers even kept composites if they are faster when lowered.
 LowerKept lower_kept(const RunConfig& config) {
-  return config.mode == Mode::kCompile && !config.keep ? LowerKept::kFasterLowered : LowerKept::kNone;
+  if (config.mode != Mode::kCompile || config.keep) return LowerKept::kNone;
+  return is_gpu(config) && !config.is_of_other_program ? LowerKept::kFasterLoweredOnGpu : LowerKept::kFasterLowered;
 }
 
 // True if the optimizer also writes the copies of parameters for the next step: a fused optimizer does, in compile mode
@@ -61,10 +61,6 @@ bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
 
 // True for a GPU step that laptime itself runs or would run, rather than another program.
 bool is_own_gpu_step(const RunConfig& config) { return is_gpu(config) && !config.is_of_other_program; }
-
-bool gpu_fuses_attention(const ModelConfig& model) {
-  return model.attn_pdrop == 0 && model.d_head() <= kWidestFusedHeadOnGpu;
-}
 
 PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {
   return {.keep = kept(config, rule),
@@ -112,8 +108,6 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
     if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
     if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as the edition's modules run it"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
-    if (&op == &kScaledDotProductAttention && is_own_gpu_step(config) && !gpu_fuses_attention(config.model))
-      return {op.name, false, "no fast fused attention of a GPU takes dropout or such wide heads"};
     if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
     if (config.pass == Pass::kInference || config.pass == Pass::kForward)
       return {op.name, false, "fusing it saves memory only if backward follows"};

@@ -26,6 +26,9 @@ struct Metric {
 // Whether a device model produced the record's times instead of a measurement. Also works for a planned point.
 bool is_predicted(const Record& record);
 
+// True if the key heads of the model have their default number and width. Other programs may write these defaults out.
+bool has_default_key_heads(const Record& record);
+
 // The program that ran the record's steps, such as "pytorch"; empty for laptime. Works even if only the record's name
 // was read, because the name includes the program.
 std::string system_of(const Record& record);

@@ -262,7 +262,7 @@ std::string TrustLine::line() const {
   } else {
     return "";
   }
-  if (has_unknown_uncertainty_ && lost_ == 0) return fmt::format("! {}, so the spread is unknown", why);
+  if (rows_ == 1 && has_unknown_uncertainty_ && lost_ == 0) return fmt::format("! {}, so the spread is unknown", why);
   const std::string good = fmt::format(": accurate to about {:.0f} %", 100 * std::max(uncertainty_, kTrustedWithin));
   if (rows_ == 1)
     return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");

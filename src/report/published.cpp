@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_path.h"
 #include "base/words.h"
+#include "record/metrics.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -74,9 +75,8 @@ const std::vector<PublishedFigure>& published_figures() {
 }
 
 bool is_of_same_model(const PublishedFigure& figure, const Record& record) {
-  const auto has_default = [&](const char* key) { return record.config.text(key).empty(); };
   return figure.model == record.config.text("model") && figure.edition == record.config.text("edition") &&
-         has_default("crop_context") && has_default("num_kv_heads") && has_default("head_dim") &&
+         record.config.text("crop_context").empty() && has_default_key_heads(record) &&
          is_equal(record.config, "context_length", figure.context_length) &&
          is_equal(record.config, "batch_size", figure.batch_size);
 }

@@ -77,6 +77,7 @@ TEST(KernelRules, ArePartOfTheKeyOfStoredChoices) {
   const auto identity = [](const Options& options) { return find_device(point_of(options).config).identity; };
   EXPECT_NE(identity({{"float32-precision", "ieee"}}), identity({}));
   EXPECT_NE(identity({{"reproducible", "true"}}), identity({}));
+  EXPECT_NE(identity({{"threads", "1"}}), identity({{"threads", "2"}}));
 }
 
 // A pinned kernel that the options forbid is an error, like a pinned kernel that cannot run.

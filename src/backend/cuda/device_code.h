@@ -47,8 +47,9 @@
 
 namespace laptime::cuda {
 
-constexpr int kWarp = 32;        // threads of a warp, which exchange values by shuffles
-constexpr int kMaxBlock = 1024;  // largest number of threads in a block
+constexpr int kWarp = 32;               // threads of a warp, which exchange values by shuffles
+constexpr int kMaxBlock = 1024;         // largest number of threads in a block
+constexpr int kSharedBytes = 48 << 10;  // shared memory per block, unless the driver is asked for more
 
 // Elements shared by the threads of a block. Uninitialised when the block starts.
 template <class T, int kSize>

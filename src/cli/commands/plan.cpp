@@ -232,6 +232,10 @@ ExitCode run_ranks(const PlanCommand& command) {
   require_data_of_epochs(budget, points);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
   query.tokens = budget.tokens.value_or(query.tokens);
+  if (budget.epochs && std::ranges::any_of(points, [&](const ResolvedPoint& point) {
+        return point.config.data != points.front().config.data;
+      }))
+    throw Error("laptime plan: --epochs with --ranks counts the tokens of one --data; give one file");
   if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
   if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
   if (query.sort == ParallelSort::kCost && query.prices.empty())
