@@ -142,9 +142,6 @@ class Planner {
     step.work_class = work_class_of(node);
     step.flops = flops_of(signature);
     step.bytes = bytes_of(signature);
-    if (node.op->bytes == nullptr) {
-      for (const Operand& operand : step.out) step.bytes -= operand.buffer == kNever ? operand.type.bytes() : 0;
-    }
     step.recomputed = node.annotations.recomputed;
     return step;
   }
