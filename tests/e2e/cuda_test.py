@@ -277,7 +277,7 @@ class OnTheFakeCard(ProgramTest):
     def test_profiles_attention_alone(self):
         """Its outputs are checked before the trace, which frees them."""
         self.assert_ok(self.laptime("profile", "--model", "attention", "--d-model", "16", "--context", "16", "--batch", "1",
-                                    *ONE_STEP, "--mode", "eager,compile", "--device", "cuda"))
+                                    *ONE_STEP, "--mode", "eager,compile", "--device", "cuda", "--store", self.store))
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "ok"])
 
     def test_gpu_check_lists_its_steps(self):
