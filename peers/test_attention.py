@@ -2,6 +2,10 @@
 
 import importlib.machinery
 import importlib.util
+import subprocess
+import sys
+import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -19,6 +23,18 @@ attention = load_script()
 
 def took(forward, backward):
     return {"forward": forward, "backward": backward}
+
+
+class Processes(unittest.TestCase):
+    def test_children_end_with_a_process_that_takes_too_long(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = Path(folder, "trace")
+            child = f"import time, pathlib; time.sleep(1.5); pathlib.Path({str(trace)!r}).touch()"
+            parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+            with self.assertRaises(subprocess.TimeoutExpired):
+                attention.processes.run_group([sys.executable, "-c", parent], 0.5)
+            time.sleep(2)
+            self.assertFalse(trace.exists())
 
 
 class Shapes(unittest.TestCase):

@@ -242,6 +242,8 @@ class Comparison(unittest.TestCase):
         result = compared(laptime_eager=[record([1.0], [9.0])], jax=[record([2.0], [9.1])])
         self.assertFalse(result["fine"])
         self.assertIn("WRONG", comparison.case_text(result))
+        self.assertIn(" WRONG", comparison.markdown(comparison.summary_rows([result])))
+        self.assertEqual(result["ratios"], {"laptime-eager": {}})
 
     def test_compares_losses(self):
         a, b = record([1.0], [2.0, 3.0]), record([1.0], [2.0, 4.0])

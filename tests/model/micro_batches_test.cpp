@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
+#include "model/model_builder.h"
 #include "model/validate.h"
 #include "support/error_of.h"
 #include "support/training.h"
@@ -40,6 +43,17 @@ TEST(MicroBatches, GiveTheLossesOfTheWholeBatch) {
         }
       }
     }
+  }
+}
+
+// A mask depends on the sum of the seed and the step.
+TEST(MicroBatches, HaveOtherDropoutMasksThanTheStepsAfterThem) {
+  constexpr uint64_t kSeed = 7;
+  std::set<uint64_t> sums;
+  for (int64_t index = 0; index < 4; ++index) {
+    ModelBuilder build(DType::kFloat32, kSeed);
+    build.select({.index = index, .begin = index, .end = index + 1, .batch_size = 4});
+    for (uint64_t step = 0; step < 4; ++step) EXPECT_TRUE(sums.insert(build.seed() + step).second) << index;
   }
 }
 
