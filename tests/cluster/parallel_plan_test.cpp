@@ -101,6 +101,7 @@ TEST(ParallelPlan, CroppedContextShortensTheStep) {
   EXPECT_EQ(plan.refusal, "");
   EXPECT_EQ(plan.run.tokens, 8 * 256);
   EXPECT_EQ(plan.run.step.tokens, 4 * 256);
+  EXPECT_EQ(share_of(plan.run).model.context_length, 256);
 }
 
 TEST(ParallelPlan, SuggestsMicroBatchesOfOneSequenceForTensorParallelRanks) {
