@@ -287,6 +287,12 @@ Extent extent_of_source(std::string_view source) {
   return colon == 0 ? extent_of(figure) : extent_of(fmt::format("time.{}.{}", source.substr(0, colon), figure));
 }
 
+// A listing has only the counts and medians of phases, so other figures of a phase need the brief.
+Extent extent_of_definition(std::string_view source, bool of_phase) {
+  const bool is_listed = !of_phase || source == ":median" || source == ":count";
+  return is_listed ? extent_of_source(source) : std::max(extent_of_source(source), Extent::kWithConfig);
+}
+
 Column column_of(const Definition& definition, int drop) {
   const std::string_view source = definition.source.empty() ? definition.title : definition.source;
   const auto has = [&](Flags flag) { return (definition.flags & flag) != 0; };
@@ -296,7 +302,7 @@ Column column_of(const Definition& definition, int drop) {
                 .text = has(kText),
                 .of_phase = has(kOfPhase),
                 .setting = has(kSetting),
-                .extent = extent_of_source(source),
+                .extent = extent_of_definition(source, has(kOfPhase)),
                 .drop = drop,
                 .width = definition.width,
                 .read = reader_of(source),
