@@ -138,6 +138,11 @@ PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery
                            place_words(plans.front()), step_words(plans.front(), query)));
   } else if (!plans.empty()) {
     const ParallelPlan& first = plans.front();
+    if (!first.refusal.empty()) {
+      answer.say(fmt::format("no layout can be predicted: {}", first.refusal));
+      answer.keep(plan_table(plans, query));
+      return answer;
+    }
     answer.say(fmt::format("none fits: {}: {}{}", place_words(first), fit_words(first),
                            first.remedy.empty() ? "" : "; fits with " + first.remedy));
   }

@@ -205,8 +205,9 @@ std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) 
   }
   if (errors_.size() < kFewest) return std::nullopt;
   constexpr double kTail = 0.05;  // probability on each side
-  return std::pair(seconds / (1 + percentile_of_sorted(errors_, 1 - kTail)),
-                   seconds / (1 + percentile_of_sorted(errors_, kTail)));
+  // If almost all earlier predictions missed to one side, the prediction itself ends the range.
+  return std::pair(std::min(seconds, seconds / (1 + percentile_of_sorted(errors_, 1 - kTail))),
+                   std::max(seconds, seconds / (1 + percentile_of_sorted(errors_, kTail))));
 }
 
 Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::vector<ForecastLaunch>& launches,

@@ -249,7 +249,7 @@ void TrustLine::add(const Record& record) {
 }
 
 std::string TrustLine::line() const {
-  if (rows_ == 0) return is_predicted_ ? "! predicted, not measured" : "";
+  if (rows_ == 0) return is_predicted_ ? std::string(kPredictedLine) : "";
   std::string why;
   if (lost_ > 0) {
     why = fmt::format("{:.0f} % of the time lost to other programs", 100 * lost_);

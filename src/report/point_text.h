@@ -43,6 +43,9 @@ bool is_smaller_shortage(const Record& a, const std::optional<Record>& b);
 // each large tensor (with its shape) that is live at the peak, and their sum. Returns complete lines.
 std::string explain_shortage(const Record& record);
 
+// The last line of an answer whose times are all predicted.
+inline constexpr std::string_view kPredictedLine = "! predicted, not measured";
+
 // Says how reliable the times in a table are, based on its least reliable rows.
 class TrustLine {
  public:

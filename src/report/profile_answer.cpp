@@ -12,6 +12,8 @@
 
 #include "base/json.h"
 #include "base/words.h"
+#include "record/metrics.h"
+#include "report/point_text.h"
 #include "report/words.h"
 
 namespace laptime {
@@ -163,7 +165,7 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
   if (query.verbose)  // how much tracing slows the step down, and the rates used for the bounds
     answer.say_findings({"class_share", "rates", "pass_bound", "tracing", "launch_sum", "marks", "launch_starts",
                          "data_sheet_floor", "device_idle"});
-  answer.say(doubt_line(findings));
+  answer.say(is_predicted(record) ? std::string(kPredictedLine) : doubt_line(findings));
   return answer;
 }
 

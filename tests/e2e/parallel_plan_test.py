@@ -53,6 +53,8 @@ class ParallelPlan(ProgramTest):
                                (["--ranks", "8", "--pass", "inference", "--device", "h100"], "--pass inference"),
                                (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
                                (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
+                               (["--device", "h100", "--ranks", "8", "--largest"], "plan one rank"),
+                               (["--device", "h100", "--ranks", "8", "--optimizer-in-backward"], "plan one rank"),
                                (["--published", "no.csv"], "leave out --model")):
             with self.subTest(words):
                 done = self.laptime("plan", *MODEL, *words)

@@ -17,6 +17,7 @@
 #include "export/formats.h"
 #include "report/comparison.h"
 #include "report/names.h"
+#include "report/point_text.h"
 #include "sweep/sweep_points.h"
 
 namespace laptime {
@@ -160,7 +161,10 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
       .ranks = ranks};
   const Rounds rounds = measure_rounds(request);
   PointAnswer answer{.name = request.names.point};
-  if (!rounds.rounds.empty()) answer = comparison_answer(request.names, rounds.rounds, request.margin, config.verbose);
+  if (!rounds.rounds.empty()) {
+    answer = comparison_answer(request.names, rounds.rounds, request.margin, config.verbose);
+    if (request.a.is_predicted() || request.b.is_predicted()) answer.say(std::string(kPredictedLine));
+  }
   if (!rounds.failure.empty()) {
     answer.status = name_of(Status::kFailed);
     answer.reason = rounds.failure;

@@ -113,6 +113,12 @@ PlanCommand parse_plan(const CommandWords& words) {
     if (options.best && gives(command.sweep, flag))
       throw Error::format("laptime plan: --best searches --{0}; leave out --best or --{0}", flag);
   }
+  const bool is_of_one_rank = options.grid || options.largest || options.recompute_curve ||
+                              options.view != PlanView::kSummary || gives(command.sweep, "optimizer-in-backward");
+  if (is_of_one_rank && predicts_ranks(command.sweep))
+    throw Error(
+        "laptime plan: --grid, --largest, --view, --recompute-curve and --optimizer-in-backward plan one rank; leave "
+        "them out, or --ranks");
   if (!options.training.price.empty() && predicts_ranks(command.sweep))
     throw Error(
         "laptime plan: --price is the price of a machine; with --ranks, give the price of each GPU with --price-file");
