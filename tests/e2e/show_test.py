@@ -4,7 +4,7 @@ import sqlite3
 import unittest
 from contextlib import closing
 
-from program import PREDICTED, ProgramTest
+from program import PREDICTED, TINY, ProgramTest
 
 
 class Show(ProgramTest):
@@ -17,6 +17,16 @@ class Show(ProgramTest):
         done = self.laptime("show", *words, "--store", self.store, "--columns", "seed", "--output", "csv")
         self.assert_ok(done)
         return done.stdout.split()[1:], done.stderr
+
+    def test_rows_of_phases_are_complete(self):
+        self.assert_ok(self.laptime("bench", *TINY, "--warmup", "0", "--steps", "8", "--store", "phases.sqlite"))
+        done = self.laptime("show", "--columns", "all", "--store", "phases.sqlite")
+        self.assert_ok(done)
+        phases = [row for row in done.stdout.splitlines()[1:] if row.startswith("  ")]
+        self.assertEqual([row.split()[0] for row in phases], ["forward", "backward", "optimizer"])
+        for row in phases:
+            self.assertRegex(row, r"^  \w+ +[\d.]+ \w+ +\+/-\d")  # the median and its uncertainty
+            self.assertNotIn(" 0 ", row)  # neither the shortest nor the longest time is missing
 
     def test_last_shows_the_last_run(self):
         self.assertEqual(self.shown("--last"), (["3"], ""))
