@@ -16,7 +16,7 @@ struct PredictedRun {
   std::string refusal;               // why there is no prediction; empty if there is one
   std::optional<double> predicted;   // in the unit of the quantity
   std::optional<double> low, high;   // range of 90 % of the figures of comparable runs; none if too few are known
-  std::optional<ParallelTime> time;  // none if the quantity is not a time
+  std::optional<ParallelTime> time;  // none for memory, and without a prediction
   double published_seconds = 0, predicted_seconds = 0;  // seconds of the step or phase; 0 for memory
   size_t share = 0;                                     // index in PredictedRuns::shares
 

@@ -79,7 +79,8 @@ std::string pickled(const Json& value);
 using RecordPointers = std::vector<const Record*>;
 std::vector<std::string> distinctions(const RecordPointers& records);
 
-// The trace as JSON; omits details, one kind after the other, as long as the text exceeds `max_bytes`.
+// The trace as JSON. While the text exceeds `max_bytes`, omits details, one kind after the other, and then lets ever
+// longer launches share slices; the shortest form may still exceed it.
 std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes);
 
 }  // namespace laptime

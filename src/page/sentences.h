@@ -34,8 +34,10 @@ std::string trust_sentence(const PagePoint& point);
 // "581 MiB at the peak, in the optimizer, by adamw: optimizer state 261 MiB 45 %, all else 320 MiB 55 %."
 std::string memory_sentence(const PagePoint& point, const TraceSums* sums);
 // "1.10 s per step: matmul 66 %, optimizer 27 %, all else 7 %; backward: matmul:tiles takes the most time, ..."
+// Empty without times.
 std::string work_sentence(const TraceSums& sums);
 // "At these rates the launches take at least 200 ms, 61 % of the step (90 % of it arithmetic); ..."
+// Empty if the step has no time or no bound is known.
 std::string bound_sentence(const TraceSums& sums);
 
 }  // namespace laptime

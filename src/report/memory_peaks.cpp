@@ -1,4 +1,5 @@
-// The peaks of several points: one row per point, or a grid of passes and the rest of the points' names.
+// The peaks of several points: one row per point, or a grid of passes and number types against the rest of
+// the points' names.
 #include <fmt/format.h>
 
 #include <algorithm>

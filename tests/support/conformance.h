@@ -45,11 +45,11 @@ struct ConformanceCase {
   // Arrangements that kernels may reject, so that the reference runs instead.
   std::vector<Arrangement> may_refuse{};
   // Accepted error: the change of the exact result when every input changes by `slack` units in the last place of
-  // float32, plus `slack` such units of the result, plus rounding to the type of the output. Reductions and products
-  // may have four times this error, because partial sums are rounded too. With 0, a result must equal the exact one,
-  // rounded to the type of the output. With 16-bit inputs, a kernel that rounds between products may also have four
-  // times the change that results when the inputs change by half a unit of their type. cuBLASLt may round a product to
-  // the 16-bit type of its result before it adds the bias.
+  // float32 (of tf32 for kernels with tf32 products), plus `slack` such units of the result, plus rounding to the type
+  // of the output. Reductions and products may have four times this error, because partial sums are rounded too. With
+  // 0, a result must equal the exact one, rounded to the type of the output. With 16-bit inputs, a kernel that rounds
+  // between products may also have four times the change that results when the inputs change by half a unit of their
+  // type. cuBLASLt may round a product to the 16-bit type of its result before it adds the bias.
   double slack = 3;
   // Additional error, in units in the last place of 1.0F (ignored if `slack` is 0), for results that are differences of
   // numbers near 1.
