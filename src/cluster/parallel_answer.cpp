@@ -42,8 +42,10 @@ std::string fit_words(const ParallelPlan& plan) {
 }
 
 Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& query) {
+  const bool names_points = std::ranges::any_of(plans, [](const ParallelPlan& plan) { return !plan.point.empty(); });
   Table table{.name = "parallel",
               .columns = columns_from(
+                  std::string(names_points ? "<point=point; " : "") +
                   "<device=device; ranks=ranks; <layout=layout; step_s=step; low_s; high_s; "
                   "tokens_per_second=tokens/s; exposed_share=exposed; bubble_share=bubble@2; training_s=training@1; "
                   "cost=cost@1; peak_bytes=GPU; parameters_bytes=parameters@4; gradients_bytes=gradients@4; "
@@ -51,8 +53,10 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
                   "loss_bytes=loss@4; framework_bytes=framework@4; <fits=fits; <remedy")};
   const auto bytes = [](double number) { return Json(static_cast<int64_t>(number)); };
   for (const ParallelPlan& plan : plans) {
-    std::vector<TableCell> cells{machine_name(plan), plan.run.step.layout.ranks,
-                                 TableCell(Json(choice_of(plan).words()), choice_of(plan).brief())};
+    std::vector<TableCell> cells;
+    if (names_points) cells.emplace_back(plan.point);
+    cells.insert(cells.end(), {machine_name(plan), plan.run.step.layout.ranks,
+                               TableCell(Json(choice_of(plan).words()), choice_of(plan).brief())});
     if (plan.refusal.empty()) {
       const std::optional<double> price = cost(plan, query);
       const double training = training_seconds(plan, query);
@@ -99,7 +103,8 @@ std::string step_words(const ParallelPlan& plan, const ParallelQuery& query) {
 }
 
 std::string place_words(const ParallelPlan& plan) {
-  return fmt::format("{} {} {}", plan.run.step.layout.ranks, machine_name(plan), choice_of(plan).words());
+  return fmt::format("{}{}{} {} {}", plan.point, plan.point.empty() ? "" : ": ", plan.run.step.layout.ranks,
+                     machine_name(plan), choice_of(plan).words());
 }
 
 // Names the parts that make a plan slower than the best one, or says why it cannot be used.

@@ -13,6 +13,7 @@
 namespace laptime {
 
 struct ParallelPlan {
+  std::string point{};  // what distinguishes its point from others: "ctx 256, bfloat16"; empty if all are the same
   DescribedRun run;
   int64_t batch = 0;      // sequences of all ranks in a step
   std::string refusal{};  // why the plan cannot be predicted; empty if it can

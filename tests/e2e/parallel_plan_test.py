@@ -32,6 +32,14 @@ class ParallelPlan(ProgramTest):
             self.assertAlmostEqual(sum(parts), row["peak_bytes"], delta=10)
         self.assertTrue(any(row["fits"].endswith(" too many") and "--shard" in row["remedy"] for row in rows))
 
+    def test_rows_of_several_points_name_their_point(self):
+        words = ["--model", "small", "--batch", "8", "--ranks", "8", "--dtype", "float32,bfloat16", "--store", "none"]
+        rows = self.tables(*words, "--device", "h100,b200")["parallel"]
+        self.assertEqual({(row["point"], row["device"]) for row in rows},
+                         {(dtype, device) for dtype in ("float32", "bfloat16") for device in ("h100", "b200")})
+        self.assertRegex(self.laptime("plan", *words, "--device", "h100,b200").stdout, r"^fastest that fits: \w+: 8 \w+ --shard ")
+        self.assertNotIn("point", self.tables(*ON_H100, "--ranks", "8")["parallel"][0])
+
     def test_cost_is_time_times_price(self):
         prices = self.folder / "prices.toml"
         prices.write_text("h100 = 2.0\n")

@@ -12,6 +12,7 @@
 #include "cluster/parallel_answer.h"
 #include "cluster/published_answer.h"
 #include "config/fields_json.h"
+#include "config/label.h"
 #include "config/machine.h"
 #include "config/training_options.h"
 #include "data/token_data.h"
@@ -249,10 +250,21 @@ ExitCode run_ranks(const PlanCommand& command) {
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
+  // The device has a column of its own.
+  const auto name_of = [](const ResolvedPoint& point) {
+    return without_words(point.name, "device:" + point.config.device);
+  };
+  const std::string common = common_words(points, name_of);
+  const bool differ = std::ranges::any_of(
+      points, [&](const ResolvedPoint& point) { return name_of(point) != name_of(points.front()); });
   for (const ResolvedPoint& point : points) {
+    const std::string name = differ ? spoken_name(name_of(point), common) : "";
     if (options.best) {
-      for (const int64_t ranks : all_ranks)
-        output.add(best_answer(best_plans(point.config, options.program, ranks, shares), query));
+      for (const int64_t ranks : all_ranks) {
+        std::vector<ParallelPlan> found = best_plans(point.config, options.program, ranks, shares);
+        for (ParallelPlan& plan : found) plan.point = name;
+        output.add(best_answer(found, query));
+      }
       continue;
     }
     for (const ParallelLayout& layout : layouts) {
@@ -262,6 +274,7 @@ ExitCode run_ranks(const PlanCommand& command) {
       if (gives(sweep, "recompute")) choice.checkpointing = checkpointing_of(point.config);
       choice.micro_batches = point.config.micro_batches;
       ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
+      plan.point = name;
       if (plan.refusal.empty() && !plan.fits()) plan.remedy = remedy_of(point.config, options.program, choice, shares);
       plans.push_back(std::move(plan));
     }
