@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "analysis/speedup.h"
@@ -52,19 +53,28 @@ std::string answer_of(const Record& record, const TimeStats& time, std::string_v
   return text;
 }
 
-// "forward 80 ms (29 %)   backward 158 ms (58 %)"; empty for a pass of one phase.
+// "forward 80 ms (29 %)   backward 158 ms (58 %)": medians, as shares of the median step; empty for a pass of one
+// phase.
 std::string phases_line(const Record& record) {
+  const TimeStats* const whole = record.main_time();
+  if (whole == nullptr) return "";
+  std::vector<std::string> phases = phases_of(record);
+  const auto is_of_pass = [&](const std::string& phase) {
+    return std::ranges::find(record.phases, phase, &PhaseShare::phase) != record.phases.end();
+  };
+  std::erase_if(phases, std::not_fn(is_of_pass));
   std::vector<double> seconds;
-  for (const PhaseShare& share : record.phases) seconds.push_back(share.seconds);
-  const std::vector<int64_t> percents = whole_percents(seconds);
-  const std::vector<std::string> phases = phases_of(record);
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < percents.size(); ++i) {
-    const std::string& phase = record.phases[i].phase;
-    if (!std::isfinite(seconds[i])) return "";
-    if (std::ranges::find(phases, phase) == phases.end()) continue;
-    texts.push_back(fmt::format("{} {} ({} %)", phase, brief_seconds(record.time.at(phase).median), percents[i]));
+  double rest = whole->median;
+  for (const std::string& phase : phases) {
+    seconds.push_back(record.time.at(phase).median);
+    rest -= seconds.back();
+    if (!std::isfinite(seconds.back())) return "";
   }
+  seconds.push_back(std::max(0.0, rest));
+  const std::vector<int64_t> percents = whole_percents(seconds);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < phases.size(); ++i)
+    texts.push_back(fmt::format("{} {} ({} %)", phases[i], brief_seconds(seconds[i]), percents[i]));
   if (const std::optional<double> exposed = record.communication.exposed)
     texts.push_back(fmt::format("{} waiting for other ranks", brief_seconds(*exposed)));
   return texts.size() < 2 ? "" : joined(texts, "   ");
