@@ -77,7 +77,8 @@ def numbers() -> list[Step]:
         ("records of CUPTI", watched, 0.3, "(according to CUPTI, 2 steps)"),
         ("a step as a graph", watched, 0.3, r"idles [\d.]+ % of a step; as a graph a step takes [\d.]+ [mu]?s"),
         ("attention of a step",
-         ["profile", *tiny, "--dtype", "bfloat16", "--mode", "compile", "--view", "kernels"], 0.3, ATTENTION_KERNELS),
+         ["profile", *tiny, "--dtype", "bfloat16", "--mode", "compile", "--view", "kernels", "--top", "0"], 0.3,
+         ATTENTION_KERNELS),
         ("measured peaks", watched, 0.3, "peak of matrix products .*memory bandwidth"),
     ):
         every.append(Step(name, "numbers", words, minutes, expects=expects))
@@ -138,7 +139,8 @@ def tables(folder: Path) -> list[Step]:
     measure("recompute", "bench", f"{small} --context 512 --mode compile --dtype bfloat16 --recompute none,block", 0.4)
     for mode in ("eager", "compile"):
         measure(f"profile {mode}", "profile", f"{small} --context 256 --mode {mode} --dtype bfloat16", 0.4, "idle")
-    measure("attention that won", "profile", f"{small} --context 256 --mode compile --dtype bfloat16 --view kernels", 0.4,
+    measure("attention that won", "profile", f"{small} --context 256 --mode compile --dtype bfloat16 --view kernels --top 0",
+            0.4,
             ATTENTION_KERNELS)
     measure("eager against compile", "compare", f"{small} --context 256 --dtype bfloat16 --mode eager,compile --budget 10s", 1)
     for dtype in ("bfloat16", "tf32", "float32"):
