@@ -43,10 +43,13 @@ std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule
   return names;
 }
 
+// True for a GPU step that laptime itself runs or would run, rather than another program.
+bool is_own_gpu_step(const RunConfig& config) { return is_gpu(config) && !config.is_of_other_program; }
+
 // In compile mode without --keep, lowers even kept composites if they are faster when lowered.
 LowerKept lower_kept(const RunConfig& config) {
   if (config.mode != Mode::kCompile || config.keep) return LowerKept::kNone;
-  return is_gpu(config) && !config.is_of_other_program ? LowerKept::kFasterLoweredOnGpu : LowerKept::kFasterLowered;
+  return is_own_gpu_step(config) ? LowerKept::kFasterLoweredOnGpu : LowerKept::kFasterLowered;
 }
 
 // True if the optimizer also writes the copies of parameters for the next step: a fused optimizer does, in compile mode
@@ -58,9 +61,6 @@ bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
     return choice.whole && find_op(choice.op)->with_copy != nullptr;
   });
 }
-
-// True for a GPU step that laptime itself runs or would run, rather than another program.
-bool is_own_gpu_step(const RunConfig& config) { return is_gpu(config) && !config.is_of_other_program; }
 
 PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {
   return {.keep = kept(config, rule),

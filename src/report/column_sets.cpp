@@ -75,7 +75,7 @@ constexpr std::array kReaders{
            }},
     Reader{"compiled",
            [](const Record& record, std::string_view) { return truth(record.config.text("mode") == "compile"); }},
-    // Timed runs never record allocations, because recording takes time and the plan tells the memory.
+    // Timed runs never record allocations, because recording takes time and the plan states the memory.
     Reader{"never", [](const Record&, std::string_view) { return truth(false); }}};
 
 // ---- Cells for people

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "analysis/speedup.h"
@@ -58,15 +57,14 @@ std::string answer_of(const Record& record, const TimeStats& time, std::string_v
 std::string phases_line(const Record& record) {
   const TimeStats* const whole = record.main_time();
   if (whole == nullptr) return "";
-  std::vector<std::string> phases = phases_of(record);
-  const auto is_of_pass = [&](const std::string& phase) {
-    return std::ranges::find(record.phases, phase, &PhaseShare::phase) != record.phases.end();
-  };
-  std::erase_if(phases, std::not_fn(is_of_pass));
+  const std::vector<std::string> timed = phases_of(record);
+  std::vector<std::string> phases;
   std::vector<double> seconds;
   double rest = whole->median;
-  for (const std::string& phase : phases) {
-    seconds.push_back(record.time.at(phase).median);
+  for (const PhaseShare& share : record.phases) {
+    if (std::ranges::find(timed, share.phase) == timed.end()) continue;
+    phases.push_back(share.phase);
+    seconds.push_back(record.time.at(share.phase).median);
     rest -= seconds.back();
     if (!std::isfinite(seconds.back())) return "";
   }
@@ -246,8 +244,7 @@ void TrustLine::add(const Record& record) {
   const Verdict& verdict = record.verdict;
   const bool is_busy = verdict.lost.value_or(0) > kUnstableLoss;
   if (is_busy) lost_ = std::max(lost_, *verdict.lost);
-  uncertainty_ = std::max(uncertainty_, uncertainty_of(*time).value_or(0));
-  has_unknown_uncertainty_ = has_unknown_uncertainty_ || !uncertainty_of(*time);
+  uncertainty_ = std::max(uncertainty_, uncertainty_of(*time));
   if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
   const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
   // Every other cause of an unstable verdict already shows in lost_, few_samples_ or uncertainty_.
@@ -260,23 +257,24 @@ void TrustLine::add(const Record& record) {
 
 std::string TrustLine::line() const {
   if (rows_ == 0) return is_predicted_ ? std::string(kPredictedLine) : "";
+  const double uncertainty = uncertainty_.value_or(0);
   std::string why;
   if (lost_ > 0) {
     why = fmt::format("{:.0f} % of the time lost to other programs", 100 * lost_);
   } else if (few_samples_) {
     why = fmt::format("only {}", counted(*few_samples_, "sample"));
-  } else if (uncertainty_ > kTrustedWithin) {
-    why = fmt::format("times are known to {}", plus_minus_text(uncertainty_));
+  } else if (uncertainty > kTrustedWithin) {
+    why = fmt::format("times are known to {}", plus_minus_text(uncertainty));
   } else if (!unsteady_.empty()) {
     return "! " + unsteady_;
   } else {
     return "";
   }
-  if (rows_ == 1 && has_unknown_uncertainty_ && lost_ == 0) return fmt::format("! {}, so the spread is unknown", why);
-  const std::string good = fmt::format(": accurate to about {:.0f} %", 100 * std::max(uncertainty_, kTrustedWithin));
+  if (rows_ == 1 && !uncertainty_ && lost_ == 0) return fmt::format("! {}, so the spread is unknown", why);
+  const std::string good = fmt::format(": accurate to about {:.0f} %", 100 * std::max(uncertainty, kTrustedWithin));
   if (rows_ == 1)
     return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");
-  const double least = 1 + (lost_ > 0 ? 3 : 2) * std::max(uncertainty_, kTrustedWithin);
+  const double least = 1 + (lost_ > 0 ? 3 : 2) * std::max(uncertainty, kTrustedWithin);
   return fmt::format("! {}: ignore differences below {:.1f}x", why, std::max(least, 1.1));
 }
 

@@ -58,10 +58,9 @@ class TrustLine {
  private:
   int64_t rows_ = 0;
   double lost_ = 0;
-  double uncertainty_ = 0;                // the largest known uncertainty of any row
-  bool has_unknown_uncertainty_ = false;  // true if a row has a single sample
-  std::optional<int64_t> few_samples_;    // the smallest number of samples of a row that has too few for an interval
-  std::string unsteady_;                  // why a time is unreliable, from the first verdict that says so
+  std::optional<double> uncertainty_;   // the largest known uncertainty of any row
+  std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
+  std::string unsteady_;                // why a time is unreliable, from the first verdict that says so
   bool is_predicted_ = false;
 };
 

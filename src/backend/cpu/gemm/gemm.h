@@ -70,7 +70,7 @@ class GemmCut {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;
   };
-  // Aims at `min_blocks` blocks or more if the product is large enough to be worth sharing.
+  // Aims for at least `min_blocks` blocks if the product is large enough to be worth sharing.
   GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks = 8);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
