@@ -51,6 +51,7 @@ struct Launch {
   std::span<const TensorView> in;
   std::span<const TensorView> out;
   std::byte* workspace = nullptr;
+  int64_t workspace_bytes = 0;
   double flops = 0;           // model FLOPs
   int64_t bytes = 0;          // bytes that must be read and written
   bool communicates = false;  // true if the launch runs in the communication queue
@@ -131,9 +132,10 @@ class Backend {
   // Prepares a kernel for launches with this signature. Must be called before the first such launch, and may be called
   // again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
-  // Enqueues a launch. Launches and marks execute in order. Communication launches execute in order among themselves,
-  // after all launches enqueued before them and concurrently with later ones. After the call, the caller may change
-  // everything that `launch` points to, except the bytes of the operands.
+  // Enqueues a launch. Launches and marks execute in order, but a recording may run launches between two marks
+  // concurrently if neither writes bytes that the other one reads or writes. Communication launches execute in order
+  // among themselves, after all launches enqueued before them and concurrently with later ones. After the call, the
+  // caller may change everything that `launch` points to, except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
   // Sets the ranks that take part in communication; must be called before the first communication launch. The group
   // must outlive the backend.

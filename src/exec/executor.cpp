@@ -50,12 +50,19 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   }
   // The span remains valid when `bound` is moved, because the vector keeps its heap buffer.
   const std::span<const TensorView> operands(bound.operands);
-  bound.launch = {
-      step.kernel, &step.attributes, operands.first(step.in.size()),   operands.subspan(step.in.size()), nullptr,
-      step.flops,  step.bytes,       step.queue == kCommunicationQueue};
+  bound.launch = {.kernel = step.kernel,
+                  .attributes = &step.attributes,
+                  .in = operands.first(step.in.size()),
+                  .out = operands.subspan(step.in.size()),
+                  .flops = step.flops,
+                  .bytes = step.bytes,
+                  .communicates = step.queue == kCommunicationQueue};
   bound.awaited = awaited_by(step);
   bound.pause = step.pause;
-  if (step.workspace >= 0) bound.launch.workspace = view_of({step.workspace, {}}).data;
+  if (step.workspace >= 0) {
+    bound.launch.workspace = view_of({step.workspace, {}}).data;
+    bound.launch.workspace_bytes = plan_.buffers[static_cast<size_t>(step.workspace)].bytes;
+  }
   return bound;
 }
 

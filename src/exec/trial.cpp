@@ -94,13 +94,14 @@ Trial::Trial(Backend& backend, const Signature& signature, IndexSet absent, Devi
 
 Seconds Trial::time(const Kernel& kernel) {
   const std::span<const TensorView> all(operands_);
-  const Launch launch{&kernel,
-                      &signature_.attributes,
-                      all.first(signature_.in.size()),
-                      all.subspan(signature_.in.size()),
-                      workspace_,
-                      flops_,
-                      bytes_};
+  const Launch launch{.kernel = &kernel,
+                      .attributes = &signature_.attributes,
+                      .in = all.first(signature_.in.size()),
+                      .out = all.subspan(signature_.in.size()),
+                      .workspace = workspace_,
+                      .workspace_bytes = kernel.workspace_bytes(signature_),
+                      .flops = flops_,
+                      .bytes = bytes_};
   if (!backend_.has_own_clock()) {
     const Seconds begin = backend_.now();
     backend_.launch(launch);

@@ -138,6 +138,20 @@ class OnTheFakeCard(ProgramTest):
         self.assertNotEqual(exact["loss"]["values"], tf32["loss"]["values"])
         self.assertAlmostEqual(exact["loss"]["values"][0], tf32["loss"]["values"][0], places=2)
 
+    def test_a_recorded_step_waits_for_all_operands(self):
+        """The losses do not depend on the order in which the card runs launches that may run concurrently."""
+        gpt2 = ["--edition", "gpt2", "--embd-pdrop", "0.1", "--attn-pdrop", "0.1", "--resid-pdrop", "0.1"]
+        for more in (["--dtype", "float16"], ["--dtype", "bfloat16", *gpt2]):
+            with self.subTest(more=more):
+                words = [*TINY, "--warmup", "0", "--steps", "3", "--device", "cuda", "--mode", "compile", *more]
+                losses = []
+                for order in ({}, {"LAPTIME_FAKE_CUDA_EAGER": "1"}):
+                    self.environment.pop("LAPTIME_FAKE_CUDA_EAGER", None)
+                    self.environment.update(order)
+                    self.assert_ok(self.bench(*words))
+                    losses.append(self.stored()[-1]["loss"]["values"])
+                self.assertEqual(*losses)
+
     def test_recomputation_keeps_the_loss(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile", "--reproducible"]
         self.assert_ok(self.bench(*words, "--recompute", "none,block"))

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/cuda/driver.h"
 #include "support/cuda/host_grid.h"
@@ -27,19 +28,22 @@ struct FunctionObject {
 // A piece of work. Returns false, to be called again, while it waits for another stream or process.
 using FakeWork = std::function<bool()>;
 
+struct GraphNode {
+  FakeWork work;
+  std::set<size_t> after;  // earlier nodes that must be done first
+};
 struct GraphObject {
-  std::deque<FakeWork> work;  // in call order, which satisfies every dependency
+  std::vector<GraphNode> nodes;  // in call order, which satisfies every dependency
   StreamObject* origin = nullptr;
   std::set<StreamObject*> joined;  // all captured streams except `origin`
-  // Captured stream that `origin` does not wait for yet -> size of `work` after the last piece of that stream.
-  std::map<StreamObject*, size_t> unjoined;
 };
 struct GraphExecObject {
-  std::deque<FakeWork> work;
+  std::vector<GraphNode> nodes;
 };
 struct StreamObject {
   std::deque<FakeWork> work;
   GraphObject* capture = nullptr;  // the graph that records the work; null if the stream executes it
+  std::set<size_t> after;          // nodes of that graph that must be done before the stream's next one
   int card = 0;
 
   void enqueue_polled(FakeWork item);

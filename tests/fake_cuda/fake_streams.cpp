@@ -1,6 +1,7 @@
 // The streams, events and graphs of the fake driver. A stream runs when the program waits for it, or for another stream
-// that waits for it. With LAPTIME_FAKE_CUDA_EAGER, all other streams first run as far as they can. If an event is
-// missing, one of these two orders gives a wrong result.
+// that waits for it, and a graph runs in call order. With LAPTIME_FAKE_CUDA_EAGER, all other streams first run as far
+// as they can, and of the nodes of a graph that may run, the one added last runs first. If an event is missing, one of
+// these two orders gives a wrong result.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,14 +23,13 @@ struct Happening {
 struct EventObject {
   std::shared_ptr<Happening> last;  // null before the first recording, and if the event orders work in a graph
   GraphObject* graph = nullptr;     // the graph that contains the event; null outside of graphs
-  StreamObject* stream = nullptr;   // the captured stream that recorded the event
-  size_t position = 0;              // number of pieces of work before the event in the graph
+  std::set<size_t> after;           // nodes of the graph that must be done before the event
 };
 
 void StreamObject::enqueue_polled(FakeWork item) {
   if (capture == nullptr) return work.push_back(std::move(item));
-  capture->work.push_back(std::move(item));
-  if (capture->origin != this) capture->unjoined[this] = capture->work.size();
+  capture->nodes.push_back({std::move(item), after});
+  after = {capture->nodes.size() - 1};
 }
 
 }  // namespace laptime::cuda
@@ -99,6 +99,41 @@ std::set<GraphObject*>& open_graphs() {
   return the_graphs;
 }
 
+// True if every node of the graph is among `last` or must be done before one of them.
+bool is_last(const GraphObject& graph, std::set<size_t> last) {
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    if (!last.contains(i)) return false;
+    last.insert(graph.nodes[i].after.begin(), graph.nodes[i].after.end());
+  }
+  return true;
+}
+
+// One run of a graph as a piece of work.
+class GraphRun {
+ public:
+  explicit GraphRun(std::vector<GraphNode> nodes) : nodes_(std::move(nodes)), done_(nodes_.size()) {}
+
+  bool operator()() {
+    const bool latest_first = std::getenv("LAPTIME_FAKE_CUDA_EAGER") != nullptr;
+    for (bool moves = true; moves;) {
+      moves = false;
+      for (size_t i = 0; i < nodes_.size(); ++i) {
+        const size_t node = latest_first ? nodes_.size() - 1 - i : i;
+        if (done_[node] || !std::ranges::all_of(nodes_[node].after, [&](size_t one) { return done_[one]; })) continue;
+        if (card().failed == kSuccess && !nodes_[node].work()) continue;
+        done_[node] = true;
+        moves = true;
+        if (latest_first) break;
+      }
+    }
+    return std::ranges::all_of(done_, [](bool is_done) { return is_done; });
+  }
+
+ private:
+  std::vector<GraphNode> nodes_;
+  std::vector<bool> done_;
+};
+
 }  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming): the names of libcuda
@@ -106,7 +141,8 @@ extern "C" {
 
 Status cuStreamCreate(StreamHandle* stream, unsigned) {
   const std::lock_guard lock(card().mutex);
-  *stream = new StreamObject{.work = {}, .card = laptime::test::current_card()};
+  *stream = new StreamObject;
+  (*stream)->card = laptime::test::current_card();
   streams().insert(*stream);
   return kSuccess;
 }
@@ -140,13 +176,8 @@ Status cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
     GraphObject& graph = *event->graph;
     if (stream->capture != nullptr && stream->capture != &graph) return kInvalidValue;
     stream->capture = &graph;
-    if (stream != graph.origin) {
-      graph.joined.insert(stream);
-      graph.unjoined[stream] = graph.work.size();
-    } else if (const auto found = graph.unjoined.find(event->stream);
-               found != graph.unjoined.end() && found->second <= event->position) {
-      graph.unjoined.erase(found);
-    }
+    if (stream != graph.origin) graph.joined.insert(stream);
+    stream->after.insert(event->after.begin(), event->after.end());
     return kSuccess;
   }
   if (stream->capture != nullptr) return kIsolated;
@@ -174,8 +205,7 @@ Status cuEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned f
   event->graph = nullptr;
   if (stream->capture != nullptr && !is_external) {
     event->graph = stream->capture;
-    event->stream = stream;
-    event->position = stream->capture->work.size();
+    event->after = stream->after;
     return kSuccess;
   }
   event->last = std::make_shared<Happening>(Happening{.stream = stream});
@@ -207,18 +237,22 @@ Status cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
   if (stream->capture == nullptr || stream->capture->origin != stream) return kInvalidValue;
   *graph = std::exchange(stream->capture, nullptr);
   open_graphs().erase(*graph);
-  for (StreamObject* const joined : (*graph)->joined) joined->capture = nullptr;
-  if ((*graph)->unjoined.empty()) return kSuccess;
+  const bool is_joined = is_last(**graph, std::exchange(stream->after, {}));
+  for (StreamObject* const joined : (*graph)->joined) {
+    joined->capture = nullptr;
+    joined->after.clear();
+  }
+  if (is_joined) return kSuccess;
   delete std::exchange(*graph, nullptr);
   return kUnjoined;
 }
 Status cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
-  return *exec = new GraphExecObject{graph->work}, kSuccess;
+  return *exec = new GraphExecObject{graph->nodes}, kSuccess;
 }
 Status cuGraphLaunch(GraphExecHandle exec, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
-  for (const FakeWork& item : exec->work) stream->enqueue_polled(item);
+  stream->enqueue_polled(GraphRun(exec->nodes));
   return kSuccess;
 }
 Status cuGraphDestroy(GraphHandle graph) {

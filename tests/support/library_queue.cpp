@@ -16,8 +16,8 @@ LibraryQueue::LibraryQueue() : HostQueue({.checked = false}), found_(cuda::find_
     throw Error("build laptime_fake_cuda, laptime_fake_cublaslt and laptime_fake_cudnn, and run the test by ctest");
   found_.driver->check(found_.driver->cuStreamCreate(&stream_, 0), "cuStreamCreate");
   found_.driver->check(found_.driver->cuMemAlloc(&workspace_, cuda::BlasProducts::kWorkspaceBytes), "cuMemAlloc");
-  products_ = std::make_unique<cuda::BlasProducts>(std::move(blas), stream_, workspace_);
-  attentions_ = std::make_unique<cuda::DnnAttentions>(std::move(dnn), stream_);
+  products_ = std::make_unique<cuda::BlasProducts>(std::move(blas));
+  attentions_ = std::make_unique<cuda::DnnAttentions>(std::move(dnn));
 }
 
 LibraryQueue::~LibraryQueue() {
@@ -30,14 +30,16 @@ LibraryQueue::~LibraryQueue() {
 void LibraryQueue::prepare(const cuda::BlasProduct& product) { products_->prepare(product); }
 
 void LibraryQueue::launch(const cuda::BlasProduct& product, const cuda::BlasOperands& operands) {
-  if (const std::string failure = products_->run(product, operands); !failure.empty()) throw Error(failure);
+  if (const std::string failure = products_->run(product, operands, {stream_, workspace_}); !failure.empty())
+    throw Error(failure);
   found_.driver->check(found_.driver->cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
 void LibraryQueue::prepare(const cuda::DnnAttention& attention) { attentions_->prepare(attention); }
 
 void LibraryQueue::launch(const cuda::DnnAttention& attention, const cuda::DnnAttentionOperands& operands) {
-  if (const std::string failure = attentions_->run(attention, operands); !failure.empty()) throw Error(failure);
+  if (const std::string failure = attentions_->run(attention, operands, stream_); !failure.empty())
+    throw Error(failure);
   found_.driver->check(found_.driver->cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 

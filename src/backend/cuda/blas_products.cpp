@@ -94,8 +94,7 @@ class Preference {
 
 }  // namespace
 
-BlasProducts::BlasProducts(std::shared_ptr<const Blas> blas, StreamHandle stream, DeviceAddress workspace)
-    : blas_(std::move(blas)), stream_(stream), workspace_(workspace) {
+BlasProducts::BlasProducts(std::shared_ptr<const Blas> blas) : blas_(std::move(blas)) {
   const BlasStatus status = blas_->cublasLtCreate(&handle_);
   if (status != kBlasSuccess)
     throw Error::format("{}; the library may be too new for the driver, or for another GPU",
@@ -159,7 +158,7 @@ const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& pro
   return found->second;
 }
 
-std::string BlasProducts::run(const BlasProduct& product, const BlasOperands& operands) {
+std::string BlasProducts::run(const BlasProduct& product, const BlasOperands& operands, const LaunchTarget& target) {
   const auto found = prepared_.find(product);
   LAPTIME_CHECK(found != prepared_.end(), "a product of {} x {} x {} was not prepared", product.m, product.n,
                 product.k);
@@ -174,7 +173,7 @@ std::string BlasProducts::run(const BlasProduct& product, const BlasOperands& op
   const BlasStatus status = blas_->cublasLtMatmul(
       handle_, prepared.product, &alpha, operands.b, prepared.left, operands.a, prepared.right, &beta,
       product.adds_c ? operands.c : operands.d, prepared.added, operands.d, prepared.result, &prepared.algorithm,
-      std::bit_cast<void*>(workspace_), kWorkspaceBytes, stream_);
+      std::bit_cast<void*>(target.workspace), kWorkspaceBytes, target.stream);
   return status == kBlasSuccess ? "" : blas_->failure(status, "cublasLtMatmul");
 }
 

@@ -1,4 +1,4 @@
-// BlasProducts: runs matrix products with cuBLASLt in one stream. Each product is prepared before it runs.
+// BlasProducts: runs matrix products with cuBLASLt. Each product is prepared before it runs.
 #pragma once
 
 #include <cstdint>
@@ -62,12 +62,12 @@ class MissingProposal : public Error {
 
 class BlasProducts {
  public:
-  // Bytes of device memory shared by all products of a stream, as recommended by NVIDIA.
+  // Bytes of the workspace that all products of a stream share, as recommended by NVIDIA. The workspace must be aligned
+  // to 256 bytes, and must outlive the products that are enqueued with it.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
-  // The context of the stream must be current. `workspace` has kWorkspaceBytes, is aligned to 256 bytes, and must
-  // outlive the object. Throws Error if the library cannot start.
-  BlasProducts(std::shared_ptr<const Blas> blas, StreamHandle stream, DeviceAddress workspace);
+  // A context must be current. Throws Error if the library cannot start.
+  explicit BlasProducts(std::shared_ptr<const Blas> blas);
   BlasProducts(const BlasProducts&) = delete;
   BlasProducts& operator=(const BlasProducts&) = delete;
   ~BlasProducts();
@@ -75,8 +75,9 @@ class BlasProducts {
   // Chooses the algorithm, which stays the same for the lifetime of this object. Throws MissingProposal if the library
   // proposes too few algorithms, and Error if it proposes none.
   void prepare(const BlasProduct& product);
-  // Enqueues a prepared product. Returns the error; empty if there is none.
-  std::string run(const BlasProduct& product, const BlasOperands& operands);
+  // Enqueues a prepared product. The workspace of `target` has kWorkspaceBytes. Returns the error; empty if there is
+  // none.
+  std::string run(const BlasProduct& product, const BlasOperands& operands, const LaunchTarget& target);
 
  private:
   struct Prepared;
@@ -85,8 +86,6 @@ class BlasProducts {
   const std::vector<BlasAlgorithm>& proposals(const BlasProduct& product, const Prepared& described);
 
   std::shared_ptr<const Blas> blas_;
-  StreamHandle stream_;
-  DeviceAddress workspace_;
   BlasHandle handle_ = nullptr;
   std::map<BlasProduct, std::unique_ptr<Prepared>> prepared_;
   std::map<BlasProduct, std::vector<BlasAlgorithm>> proposals_;  // keyed by the product, with its algorithm set to 0

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend/cuda/branches.h"
 #include "backend/cuda/communication.h"
 #include "base/error.h"
 
@@ -131,9 +132,11 @@ CudaBackend::Stream::Stream(CudaBackend& owner, CudaLibraries libraries, std::sp
   const Driver& driver = *owner.driver_;
   handle = owner.new_stream();
   driver.check(driver.cuModuleLoadData(&module_, image.data()), "loading the kernels (cuModuleLoadData)");
-  if (libraries.blas == nullptr) return;
-  workspace_ = owner.allocate_bytes(BlasProducts::kWorkspaceBytes);
-  products_ = std::make_unique<BlasProducts>(std::move(libraries.blas), handle, workspace_);
+  if (libraries.blas != nullptr) {
+    workspace_ = owner.allocate_bytes(BlasProducts::kWorkspaceBytes);
+    products_ = std::make_unique<BlasProducts>(std::move(libraries.blas));
+  }
+  target = own_target();
 }
 
 CudaBackend::Stream::~Stream() {
@@ -154,10 +157,10 @@ void CudaBackend::Stream::launch(const GridLaunch& launch) {
   const FunctionHandle kernel = function(launch.kernel);
   if (kernel == nullptr) return;
   void* parameters[] = {const_cast<void*>(launch.args)};
-  owner_.note_failure(
-      owner_.driver_->cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1,
-                                     static_cast<unsigned>(launch.threads), 1, 1, 0, handle, parameters, nullptr),
-      launch.kernel);
+  owner_.note_failure(owner_.driver_->cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1,
+                                                     static_cast<unsigned>(launch.threads), 1, 1, 0, target.stream,
+                                                     parameters, nullptr),
+                      launch.kernel);
 }
 
 void CudaBackend::Stream::prepare(const BlasProduct& product) {
@@ -166,17 +169,17 @@ void CudaBackend::Stream::prepare(const BlasProduct& product) {
 }
 
 void CudaBackend::Stream::launch(const BlasProduct& product, const BlasOperands& operands) {
-  owner_.note_failure(products_->run(product, operands));
+  owner_.note_failure(products_->run(product, operands, target));
 }
 
 void CudaBackend::Stream::prepare(const DnnAttention& attention) {
   LAPTIME_CHECK(dnn_ != nullptr, "cuDNN is missing");
-  if (attentions_ == nullptr) attentions_ = std::make_unique<DnnAttentions>(dnn_, handle);
+  if (attentions_ == nullptr) attentions_ = std::make_unique<DnnAttentions>(dnn_);
   attentions_->prepare(attention);
 }
 
 void CudaBackend::Stream::launch(const DnnAttention& attention, const DnnAttentionOperands& operands) {
-  owner_.note_failure(attentions_->run(attention, operands));
+  owner_.note_failure(attentions_->run(attention, operands, target.stream));
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries libraries, const Card& card,
@@ -197,6 +200,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries lib
 }
 
 CudaBackend::~CudaBackend() {
+  branches_.reset();
   communication_.reset();
   for (const Mark& mark : marks_) destroy(mark.event);
   destroy(origin_);
@@ -257,13 +261,15 @@ DeviceAddress CudaBackend::allocate_bytes(size_t bytes) const {
   return address;
 }
 
+int64_t CudaBackend::free_bytes() const {
+  size_t free = 0;
+  size_t total = 0;
+  driver_->check(driver_->cuMemGetInfo(&free, &total), "cuMemGetInfo");
+  return static_cast<int64_t>(free);
+}
+
 void CudaBackend::check_allocation(Status status, size_t bytes, const char* what) const {
-  if (status == kOutOfMemory) {
-    size_t free = 0;
-    size_t total = 0;
-    driver_->check(driver_->cuMemGetInfo(&free, &total), "cuMemGetInfo");
-    throw OutOfMemory(static_cast<int64_t>(bytes), static_cast<int64_t>(free));
-  }
+  if (status == kOutOfMemory) throw OutOfMemory(static_cast<int64_t>(bytes), free_bytes());
   driver_->check(status, what);
 }
 
@@ -291,13 +297,18 @@ void CudaBackend::launch(const Launch& launch) {
     LAPTIME_CHECK(communication_ != nullptr, "{} without a group", launch.kernel->op->name);
     return communication_->start(launch);
   }
+  if (is_branching()) stream_->target = branches_->wait_for_operands(launch);
   const Kernel& kernel = *launch.kernel;
   kernel.launch({*kernel.op, *launch.attributes, launch.in, launch.out, launch.workspace, *stream_});
+  if (!is_branching()) return;
+  branches_->add();
+  stream_->target = stream_->own_target();
 }
 
 void CudaBackend::join(Group& group) {
   std::shared_ptr<const Nccl> nccl = find_nccl();
   if (nccl == nullptr) throw Error("cuda: NCCL is not installed");
+  LAPTIME_CHECK(branches_ == nullptr, "join() after a recording");
   communication_ = std::make_unique<Communication>(*this, std::move(nccl), group);
 }
 
@@ -312,12 +323,14 @@ void CudaBackend::pause(Seconds time) {
   const auto sleep = [](void* data) {
     std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<const Seconds*>(data)->count()));
   };
+  if (is_branching()) branches_->join();
   pauses_.push_back(std::make_unique<Seconds>(time));
   note_failure(driver_->cuLaunchHostFunc(stream_->handle, sleep, pauses_.back().get()), "cuLaunchHostFunc");
 }
 
 void CudaBackend::mark(size_t index) {
   if (index >= marks_.size()) marks_.resize(index + 1);
+  if (is_branching()) branches_->join();
   record(marks_[index], stream_->handle);
   if (is_watched_ && recording_ == nullptr)
     note_failure(driver_->cuMemsetD8Async(separator_, kSeparatorValue, kSeparatorBytes, stream_->handle),
@@ -339,12 +352,27 @@ Activities CudaBackend::watch(const std::function<void()>& work) {
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
   auto recording = std::make_unique<Graph>(*this);
+  // With communication, kernels stay in one stream, relative to which Communication orders its own. A step that does
+  // not usually run as a graph is recorded only to find its time without waits for the host.
+  if (communication_ == nullptr && branches_ == nullptr && options_.records_steps)
+    branches_ = std::make_unique<Branches>(*this);
+  if (branches_ != nullptr) branches_->begin();
   driver_->check(driver_->cuStreamBeginCapture(stream_->handle, kRelaxedCapture), "cuStreamBeginCapture");
   recording_ = recording.get();
-  enqueue();
+  GraphHandle graph = nullptr;
+  try {
+    enqueue();
+    if (is_branching()) branches_->join();
+  } catch (...) {
+    recording_ = nullptr;
+    stream_->target = stream_->own_target();
+    if (communication_ != nullptr) communication_->exchange({});
+    driver_->cuStreamEndCapture(stream_->handle, &graph);
+    if (graph != nullptr) driver_->cuGraphDestroy(graph);
+    throw;
+  }
   recording_ = nullptr;
   if (communication_ != nullptr) recording->communication = communication_->exchange({});
-  GraphHandle graph = nullptr;
   const Status ended = driver_->cuStreamEndCapture(stream_->handle, &graph);
   const Status made = ended == kSuccess ? driver_->cuGraphInstantiate(&recording->exec, graph, 0) : kSuccess;
   if (graph != nullptr) driver_->cuGraphDestroy(graph);

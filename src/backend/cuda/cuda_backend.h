@@ -88,13 +88,15 @@ class CudaBackend : public Backend {
     FunctionHandle function(const char* kernel);
 
     StreamHandle handle = nullptr;
+    LaunchTarget own_target() const { return {handle, workspace_}; }
+    LaunchTarget target;  // where launches go: this stream, or a branch of a recording
 
    private:
     CudaBackend& owner_;
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
     std::unique_ptr<BlasProducts> products_;  // null if the library is missing
-    DeviceAddress workspace_ = 0;             // workspace of products_; not counted as held, like the context
+    DeviceAddress workspace_ = 0;             // of products in this stream; not counted as held, like the context
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
   };
@@ -111,13 +113,16 @@ class CudaBackend : public Backend {
   class Pool;
   class Graph;
   class Communication;
+  class Branches;
 
   void make_current() const;
+  int64_t free_bytes() const;                                                  // of the card's memory
   DeviceAddress allocate_bytes(size_t bytes) const;                            // throws OutOfMemory
   void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
   StreamHandle new_stream() const;
   EventHandle new_event() const;
   void destroy(EventHandle event) const;
+  bool is_branching() const { return recording_ != nullptr && branches_ != nullptr; }
   void record(EventHandle event, StreamHandle stream);  // records an event for wait_for()
   void wait_for(EventHandle event, StreamHandle stream);
   void record(Mark& mark, StreamHandle stream);  // synchronize() sets the mark's time
@@ -143,6 +148,7 @@ class CudaBackend : public Backend {
   bool is_watched_ = false;
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()
+  std::unique_ptr<Branches> branches_;            // null before the first recording, and with communication
   std::deque<Mark> marks_;                        // in a deque, because marks must not move
   std::vector<Mark*> pending_;                    // the marks recorded since the last synchronize()
   // Times of events are float32 milliseconds since the origin event. The origin is moved forward to keep them precise;

@@ -147,14 +147,10 @@ std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::share
   return plan;
 }
 
-DnnAttentions::DnnAttentions(std::shared_ptr<const Dnn> dnn, StreamHandle stream) : dnn_(std::move(dnn)) {
+DnnAttentions::DnnAttentions(std::shared_ptr<const Dnn> dnn) : dnn_(std::move(dnn)) {
   if (const DnnStatus status = dnn_->cudnnCreate(&handle_); status != kDnnSuccess)
     throw Error::format("{}; the library may be too new for the driver, or for another GPU",
                         dnn_->failure(status, "cudnnCreate"));
-  if (const DnnStatus status = dnn_->cudnnSetStream(handle_, stream); status != kDnnSuccess) {
-    dnn_->cudnnDestroy(handle_);
-    throw Error(dnn_->failure(status, "cudnnSetStream"));
-  }
 }
 
 DnnAttentions::~DnnAttentions() {
@@ -167,10 +163,16 @@ void DnnAttentions::prepare(const DnnAttention& attention) {
   if (plan == nullptr) plan = plan_of(attention, dnn_, {.handle = handle_});
 }
 
-std::string DnnAttentions::run(const DnnAttention& attention, const DnnAttentionOperands& operands) {
+std::string DnnAttentions::run(const DnnAttention& attention, const DnnAttentionOperands& operands,
+                               StreamHandle stream) {
   const auto found = plans_.find(attention);
   LAPTIME_CHECK(found != plans_.end() && found->second != nullptr, "attention over {} positions was not prepared",
                 attention.positions);
+  if (stream != stream_) {
+    if (const DnnStatus status = dnn_->cudnnSetStream(handle_, stream); status != kDnnSuccess)
+      return dnn_->failure(status, "cudnnSetStream");
+    stream_ = stream;
+  }
   const Pieces pieces(attention, operands.workspace);
   const DnnAttentionOperands& o = operands;
   const std::array<void*, 10> all{o.q,           o.k,      o.v,      o.values, o.log_sum_exp,

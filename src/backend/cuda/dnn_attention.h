@@ -1,4 +1,4 @@
-// DnnAttentions: runs attention with cuDNN in one stream. Each shape is prepared before it runs.
+// DnnAttentions: runs attention with cuDNN. Each shape is prepared before it runs.
 #pragma once
 
 #include <array>
@@ -55,8 +55,8 @@ std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::share
 
 class DnnAttentions {
  public:
-  // The context of the stream must be current. Throws Error if the library cannot start.
-  DnnAttentions(std::shared_ptr<const Dnn> dnn, StreamHandle stream);
+  // A context must be current. Throws Error if the library cannot start.
+  explicit DnnAttentions(std::shared_ptr<const Dnn> dnn);
   DnnAttentions(const DnnAttentions&) = delete;
   DnnAttentions& operator=(const DnnAttentions&) = delete;
   ~DnnAttentions();
@@ -64,11 +64,12 @@ class DnnAttentions {
   // Creates the plan for this attention if there is none yet. Throws Error like plan_of().
   void prepare(const DnnAttention& attention);
   // Enqueues a prepared call. Returns the error; empty if there is none.
-  std::string run(const DnnAttention& attention, const DnnAttentionOperands& operands);
+  std::string run(const DnnAttention& attention, const DnnAttentionOperands& operands, StreamHandle stream);
 
  private:
   std::shared_ptr<const Dnn> dnn_;
   DnnHandle handle_ = nullptr;
+  StreamHandle stream_ = nullptr;  // of the handle
   std::map<DnnAttention, std::unique_ptr<DnnPlan>> plans_;
 };
 

@@ -102,6 +102,12 @@ struct Driver {
   void check(Status status, const char* what) const;
 };
 
+// Where launches go: a stream, and the workspace of matrix products in that stream.
+struct LaunchTarget {
+  StreamHandle stream = nullptr;
+  DeviceAddress workspace = 0;
+};
+
 // A driver with at least one card, or the reason why none can be used.
 struct FoundDriver {
   std::shared_ptr<const Driver> driver;  // null if `missing` states a reason

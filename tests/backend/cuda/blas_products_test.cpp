@@ -18,17 +18,6 @@ using cuda::BlasProducts;
 
 class Products : public testing::Test {
  protected:
-  void SetUp() override {
-    found_.driver->check(found_.driver->cuStreamCreate(&stream_, 0), "cuStreamCreate");
-    found_.driver->check(found_.driver->cuMemAlloc(&workspace_, BlasProducts::kWorkspaceBytes), "cuMemAlloc");
-    products_ = std::make_unique<BlasProducts>(cuda::find_blas(), stream_, workspace_);
-  }
-  void TearDown() override {
-    products_.reset();
-    found_.driver->cuMemFree(workspace_);
-    found_.driver->cuStreamDestroy(stream_);
-  }
-
   static BlasProduct proposal(int algorithm, bool any_order) {
     const BlasMatrix matrix{.dtype = DType::kFloat32, .leading = 8};
     return {.m = 8,
@@ -42,18 +31,15 @@ class Products : public testing::Test {
             .any_order = any_order};
   }
 
-  cuda::FoundDriver found_ = cuda::find_driver();
-  cuda::StreamHandle stream_ = nullptr;
-  cuda::DeviceAddress workspace_ = 0;
-  std::unique_ptr<BlasProducts> products_;
+  BlasProducts products_{cuda::find_blas()};
 };
 
 TEST_F(Products, AlgorithmBeyondTheProposalsIsAnError) {
   for (const bool any_order : {false, true}) {
-    for (int algorithm = 0; algorithm < 3; ++algorithm) products_->prepare(proposal(algorithm, any_order));
+    for (int algorithm = 0; algorithm < 3; ++algorithm) products_.prepare(proposal(algorithm, any_order));
     for (const int algorithm : {3, 20}) {
       try {
-        products_->prepare(proposal(algorithm, any_order));
+        products_.prepare(proposal(algorithm, any_order));
         FAIL();
       } catch (const cuda::MissingProposal& error) {
         EXPECT_EQ(
@@ -69,7 +55,7 @@ TEST_F(Products, ProductWithoutAnyProposalIsRejected) {
   BlasProduct product = proposal(5, false);
   product.b.dtype = DType::kFloat16;  // the fake library rejects factors of different types
   try {
-    products_->prepare(product);
+    products_.prepare(product);
     FAIL();
   } catch (const cuda::MissingProposal&) {
     FAIL();

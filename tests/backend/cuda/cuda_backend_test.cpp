@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <map>
+#include <random>
 #include <vector>
 
 #include "base/error.h"
@@ -138,6 +140,136 @@ TEST_F(Cuda, RecordingReplaysLaunchesAndMarks) {
     EXPECT_GE((backend.time_of_mark(1) - backend.time_of_mark(0)).count(), 0.009);
     last = backend.time_of_mark(1);
   }
+}
+
+// Vectors in one block of memory, and a sequence of differences of vectors, drawn at random.
+class Differences {
+ public:
+  explicit Differences(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kVectors * kCount)) {
+    std::mt19937 draw(7);
+    for (Difference& one : sequence_) {
+      for (int* const vector : {&one.left, &one.right, &one.result}) *vector = static_cast<int>(draw() % kVectors);
+    }
+  }
+  std::vector<float> start() const {
+    std::vector<float> values(kVectors * kCount);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 37);
+    return values;
+  }
+  void write(const std::vector<float>& values) {
+    backend_.write(memory_->data(), reinterpret_cast<const std::byte*>(values.data()), 4 * kVectors * kCount);
+  }
+  std::vector<float> read() { return floats_of(backend_, *memory_, kVectors * kCount); }
+  void enqueue() {
+    const Attributes none;
+    const auto view = [&](int vector) {
+      return TensorView{memory_->data() + 4 * kCount * vector, contiguous_type(DType::kFloat32, {kCount})};
+    };
+    for (const Difference& one : sequence_) {
+      const std::array<TensorView, 2> in{view(one.left), view(one.right)};
+      const TensorView out = view(one.result);
+      backend_.launch({.kernel = &backend_.kernels(kSub)[0], .attributes = &none, .in = in, .out = {&out, 1}});
+    }
+  }
+  // The values after the sequence.
+  std::vector<float> expected() const {
+    std::vector<float> values = start();
+    const auto at = [&](int vector, int64_t i) -> float& { return values[static_cast<size_t>(vector * kCount + i)]; };
+    for (const Difference& one : sequence_) {
+      for (int64_t i = 0; i < kCount; ++i) at(one.result, i) = at(one.left, i) - at(one.right, i);
+    }
+    return values;
+  }
+
+ private:
+  static constexpr int64_t kVectors = 12, kCount = 20;
+  struct Difference {
+    int left = 0, right = 0, result = 0;
+  };
+  CudaBackend& backend_;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::array<Difference, 50> sequence_;
+};
+
+TEST_F(Cuda, RecordingOrdersLaunchesThatShareBytes) {
+  CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
+  Differences differences(backend);
+  for (const bool latest_first : {false, true}) {
+    if (latest_first) setenv("LAPTIME_FAKE_CUDA_EAGER", "1", 1);
+    const std::unique_ptr<Recording> recording = backend.record([&] {
+      backend.mark(0);
+      differences.enqueue();
+      backend.mark(1);
+    });
+    for (int run = 0; run < 2; ++run) {
+      differences.write(differences.start());
+      recording->run();
+      backend.synchronize();
+      EXPECT_EQ(differences.read(), differences.expected()) << latest_first;
+      EXPECT_LE(backend.time_of_mark(0), backend.time_of_mark(1));
+    }
+  }
+  unsetenv("LAPTIME_FAKE_CUDA_EAGER");
+}
+
+// Launches that change a number which is not among their operands, so that nothing but a mark orders them.
+struct Unordered {
+  static inline TensorView number;
+  static inline const Kernel* square = nullptr;
+  static inline const Kernel* add = nullptr;
+
+  static void run_square(const KernelCall& call) {
+    square->launch({*square->op, call.attributes, {&number, 1}, {&number, 1}, nullptr, call.queue});
+  }
+  static void run_double(const KernelCall& call) {
+    const std::array<TensorView, 2> twice{number, number};
+    add->launch({*add->op, call.attributes, twice, {&number, 1}, nullptr, call.queue});
+  }
+};
+
+TEST_F(Cuda, RecordingLetsLaunchesWithoutSharedBytesRunInAnyOrder) {
+  CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
+  const std::unique_ptr<DeviceMemory> memory = backend.allocate(8);
+  Unordered::number = {memory->data(), contiguous_type(DType::kFloat32, {1})};
+  Unordered::square = &backend.kernels(kSquare)[0];
+  Unordered::add = &backend.kernels(kAdd)[0];
+  const Kernel square{.op = &kSquare, .name = "square", .launch = Unordered::run_square};
+  const Kernel twice{.op = &kAdd, .name = "double", .launch = Unordered::run_double};
+  const Attributes none;
+  const auto value_after = [&](bool latest_first, bool has_mark) {
+    if (latest_first) setenv("LAPTIME_FAKE_CUDA_EAGER", "1", 1);
+    const std::unique_ptr<Recording> recording = backend.record([&] {
+      backend.mark(0);
+      backend.launch({.kernel = &square, .attributes = &none, .in = {}, .out = {}});
+      if (has_mark) backend.mark(1);
+      backend.launch({.kernel = &twice, .attributes = &none, .in = {}, .out = {}});
+      backend.mark(2);
+    });
+    const float two = 2;
+    backend.write(memory->data(), reinterpret_cast<const std::byte*>(&two), 4);
+    recording->run();
+    backend.synchronize();
+    unsetenv("LAPTIME_FAKE_CUDA_EAGER");
+    return floats_of(backend, *memory, 1)[0];
+  };
+  EXPECT_EQ(value_after(false, false), 8);
+  EXPECT_EQ(value_after(true, false), 16);
+  EXPECT_EQ(value_after(true, true), 8);
+}
+
+TEST_F(Cuda, AfterAFailedRecordingLaunchesRunAgain) {
+  CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
+  Squares squares(backend);
+  const auto fail = [&] {
+    squares.enqueue();
+    throw Error("failed");
+  };
+  EXPECT_THROW(backend.record(fail), Error);
+  squares.enqueue();
+  EXPECT_THAT(squares.values(), Each(4.0F));
+  const std::unique_ptr<Recording> recording = backend.record([&] { squares.enqueue(); });
+  recording->run();
+  EXPECT_THAT(squares.values(), Each(16.0F));
 }
 
 TEST_F(Cuda, RecordsStepsOnlyOnRequest) {

@@ -61,7 +61,7 @@ TEST(DnnAttention, IgnoresOldOrMissingLibrary) {
 }
 
 TEST(DnnAttention, ErrorNamesUnsupportedShape) {
-  DnnAttentions attentions(cuda::find_dnn(), nullptr);
+  DnnAttentions attentions(cuda::find_dnn());
   DnnAttention attention = attention_of(1, 2, 2, 16, 8);
   attention.backward = true;
   {
@@ -74,10 +74,10 @@ TEST(DnnAttention, ErrorNamesUnsupportedShape) {
 }
 
 TEST(DnnAttention, ErrorNamesFailedCall) {
-  DnnAttentions attentions(cuda::find_dnn(), nullptr);
+  DnnAttentions attentions(cuda::find_dnn());
   const DnnAttention attention = attention_of(1, 1, 1, 4, 8);
   attentions.prepare(attention);
-  EXPECT_THAT(attentions.run(attention, {}), HasSubstr("cudnnBackendExecute failed: CUDNN_STATUS_BAD_PARAM"));
+  EXPECT_THAT(attentions.run(attention, {}, nullptr), HasSubstr("cudnnBackendExecute failed: CUDNN_STATUS_BAD_PARAM"));
 }
 
 // JSON properties of a device, which cuDNN accepts instead of a handle if there is no card.

@@ -1,0 +1,58 @@
+// Branches: the streams in which a step is recorded, so that independent launches may run concurrently.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "backend/cuda/cuda_backend.h"
+#include "backend/hazards.h"
+
+namespace laptime::cuda {
+
+// The first branch is the kernels' stream, in which a recording begins and ends. A launch continues a branch on whose
+// last launch it depends. If there is none, it goes to the branch whose last launch is oldest. The gradient of a weight
+// may run beside the gradient of activations, for example. Events become edges of the CUDA graph.
+class CudaBackend::Branches {
+ public:
+  // Creates fewer branches if the card has little free memory, which the graph also needs.
+  explicit Branches(CudaBackend& owner);
+  ~Branches();
+  Branches(const Branches&) = delete;
+  Branches& operator=(const Branches&) = delete;
+
+  // Begins a recording.
+  void begin();
+  // Chooses the branch of a launch, and lets the branch wait for all launches on which it depends. The caller enqueues
+  // the launch in the target, and then calls add().
+  LaunchTarget wait_for_operands(const Launch& launch);
+  void add();
+  // Lets the first branch wait for all others. Launches added later wait for everything that is then in the first
+  // branch.
+  void join();
+
+ private:
+  static constexpr size_t kMostBranches = 4;
+  static constexpr int64_t kLeastFree = int64_t{256} << 20;  // bytes of the card to leave free
+  // For each branch, the number of its latest point that precedes another point; 0 if none does.
+  using LatestPoints = std::array<size_t, kMostBranches>;
+  // A place in a branch: after a launch, or where launches begin after a join.
+  struct Point {
+    size_t branch = 0;
+    LatestPoints precedes{};  // including the point itself
+  };
+
+  void wait_for(size_t point, size_t branch);
+  void add_point(size_t branch);
+
+  CudaBackend& owner_;
+  std::vector<LaunchTarget> targets_;
+  std::vector<EventHandle> events_;                  // of the points with the same number; reused
+  std::vector<Point> points_;                        // number 0 is unused
+  std::array<LatestPoints, kMostBranches> known_{};  // what precedes the next launch of each branch
+  size_t current_ = 0;                               // branch of the latest launch
+  size_t start_ = 0;  // number of the point after which launches since the last join run; 0: not added
+  Hazards hazards_;   // of the launches since the last join
+};
+
+}  // namespace laptime::cuda
