@@ -16,10 +16,10 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kBlock = 1 << 16;  // elements per unit of work
+constexpr int64_t kBlock = 1 << 18;  // elements per unit of work; each copy to a GPU has a cost of its own
 
 // Calls task(index) for every index, on `threads` threads. Rethrows the first exception of a task.
-void for_each_index(int64_t count, int threads, const std::function<void(int64_t)>& task) {
+void for_each_index(int64_t count, int64_t threads, const std::function<void(int64_t)>& task) {
   std::atomic<int64_t> next{0};
   std::exception_ptr failure;
   std::mutex mutex;
@@ -34,7 +34,7 @@ void for_each_index(int64_t count, int threads, const std::function<void(int64_t
   };
   {
     std::vector<std::jthread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back(work);
+    for (int64_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
     work();
   }
   if (failure) std::rethrow_exception(failure);
@@ -60,7 +60,7 @@ void add_blocks(const Plan& plan, const ParameterSpec& parameter, int64_t rank, 
 
 }  // namespace
 
-void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads,
+void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int64_t threads,
                   int64_t rank) {
   if (!executor.computes()) return;
   const auto loss_scale = static_cast<float>(loss_scaling(config.loss_scale).initial);

@@ -118,7 +118,7 @@ class PointRun {
     run_.setup.memory = laps.next();
 
     report({.stage = "weights"});
-    fill_weights(executor, config_, weights, prepared_.device.threads.value_or(1), rank());
+    fill_weights(executor, config_, weights, threads_of_rank(config_), rank());
     run_.setup.weights = laps.next();
 
     take_samples(executor, inputs);
@@ -275,8 +275,8 @@ class PointRun {
       trace.steps.push_back(watched_step(launches, Seconds{trace.untraced.back()}));
       times.front() = {};
       std::partial_sum(launches.begin(), launches.end(), times.begin() + 1);
-      // The learned costs of launches must add up to the step, so each has its share of the idle time.
-      const double stretch = times.back().count() > 0 ? trace.steps.back().total / times.back().count() : 1;
+      // The learned costs of launches must add up to the step, which has idle time or runs launches concurrently.
+      const double stretch = times.back().count() > 0 ? trace.untraced.back() / times.back().count() : 1;
       for (Seconds& time : times) time *= stretch;
     } else {
       trace.steps.push_back(traced_step(timeline, times));

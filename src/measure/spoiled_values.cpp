@@ -17,7 +17,7 @@ class Repetition {
  public:
   Repetition(const Prepared& prepared, Backend& backend, const StartingWeights& weights)
       : executor_(prepared.plan, backend), inputs_(prepared.config) {
-    fill_weights(executor_, prepared.config, weights, prepared.device.threads.value_or(1));
+    fill_weights(executor_, prepared.config, weights, threads_of_rank(prepared.config));
   }
 
   // Runs until `steps` steps are done; returns false if `stop` ended it.

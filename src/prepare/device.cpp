@@ -60,11 +60,6 @@ const DefaultThreads& threads_here() {
   return kThreads;
 }
 
-// The threads of one rank: --threads, or else an equal share of the default number of threads.
-int64_t threads_of_rank(const RunConfig& config) {
-  return config.threads.value_or(std::max<int64_t>(1, threads_here().threads / config.ranks));
-}
-
 void require_mpi(const RunConfig& config) {
   if (const std::string missing = missing_mpi(); !missing.empty())
     throw Error::format("--ranks {}: {}", config.ranks, missing);
@@ -299,6 +294,10 @@ std::string machine_text(const DataSheet& machine) {
 std::string device_name(const RunConfig& config) { return config.device == "auto" ? "cpu" : config.device; }
 
 }  // namespace
+
+int64_t threads_of_rank(const RunConfig& config) {
+  return config.threads.value_or(std::max<int64_t>(1, threads_here().threads / config.ranks));
+}
 
 std::vector<DeviceSummary> list_devices() {
   std::vector<DeviceSummary> summaries{{"cpu", cpu_text}, {"cuda", cuda_text}};

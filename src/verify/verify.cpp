@@ -173,7 +173,7 @@ class PrecisionRun {
     report("set-up");
     Executor executor(prepared.plan, backend);
     StepInputs inputs(config_);
-    fill_weights(executor, config_, StartingWeights(config_), device_.threads.value_or(1));
+    fill_weights(executor, config_, StartingWeights(config_), threads_of_rank(config_));
     for (int64_t step = 0; step < golden_.steps; ++step) {
       report(fmt::format("step {} of {}", step + 1, golden_.steps));
       note_loss_scale(executor);
