@@ -54,8 +54,13 @@ GrowingTable::GrowingTable(const Table& table, const TextStyle& style) : table_(
 
 std::vector<std::string> GrowingTable::texts_of(const TableRow& row) const {
   std::vector<std::string> texts(table_.columns.size());
-  for (size_t i = 0; i < row.cells.size(); ++i)
-    texts[i] = terminal_text(cell_text(row.cells[i], table_.columns[i], scales_[i]), style_.unicode);
+  for (size_t i = 0; i < row.cells.size(); ++i) {
+    const Json& value = row.cells[i].value;
+    const Unit unit = table_.columns[i].unit;
+    const bool is_too_large = scales_[i] && value.is_number() && outgrows(*scales_[i], value.get<double>(), unit);
+    const std::optional<Scale> scale = is_too_large ? std::nullopt : scales_[i];
+    texts[i] = terminal_text(cell_text(row.cells[i], table_.columns[i], scale), style_.unicode);
+  }
   return texts;
 }
 

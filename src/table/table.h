@@ -66,9 +66,9 @@ struct Table {
   void add(std::vector<TableCell> cells) { rows.push_back({.cells = std::move(cells)}); }
 };
 
-// Terminal text. Each column has one unit. If a line would be wider than the terminal, titles are broken at spaces,
-// then columns are dropped by rank, then the widest texts are shortened, and as a last resort the last columns move to
-// further lines.
+// Terminal text. Each column has one unit, except for values that are too large for it. If a line would be wider than
+// the terminal, titles are broken at spaces, then columns are dropped by rank, then the widest texts are shortened, and
+// as a last resort the last columns move to further lines.
 std::string text_of(const Table& table, const TextStyle& style);
 
 // GitHub-flavoured Markdown. The header states a column's unit.

@@ -83,15 +83,25 @@ std::optional<Scale> scale_of(double value, Unit unit) {
   return chosen;
 }
 
+bool outgrows(const Scale& scale, double value, Unit unit) {
+  const std::span<const Scale> scales = scales_of(unit);
+  return !scales.empty() && is_known(value, unit) && std::fabs(value) >= 1e4 * scale.factor &&
+         scale.factor < scales.back().factor;
+}
+
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit) {
   double logarithms = 0;
+  double largest = 0;
   size_t count = 0;
   for (const double value : values) {
     if (value == 0 || !is_known(value, unit)) continue;
     logarithms += std::log(std::fabs(value));
+    largest = std::max(largest, std::fabs(value));
     ++count;
   }
-  return count == 0 ? std::nullopt : scale_of(std::exp(logarithms / static_cast<double>(count)), unit);
+  if (count == 0) return std::nullopt;
+  const std::optional<Scale> common = scale_of(std::exp(logarithms / static_cast<double>(count)), unit);
+  return common && outgrows(*common, largest, unit) ? scale_of(largest, unit) : common;
 }
 
 std::string format_in(const Scale& scale, double value, double like) {

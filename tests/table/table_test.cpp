@@ -132,6 +132,13 @@ TEST(GrowingTable, PrintsRowsAsTheyArrive) {
   EXPECT_EQ(table.add(rows[1]), "compile         46.1 ms  14.7 ms        -  fastest\n");
 }
 
+TEST(GrowingTable, GivesAValueThatOutgrowsItsColumnAnotherUnit) {
+  GrowingTable table({.columns = {{.key = "t", .title = "time", .unit = Unit::kSeconds, .width = 8}}}, {.width = 20});
+  EXPECT_EQ(table.add({.cells = {0.000787}}), "    time\n  787 us\n");
+  EXPECT_EQ(table.add({.cells = {0.0056}}), " 5600 us\n");
+  EXPECT_EQ(table.add({.cells = {0.0467}}), " 46.7 ms\n");
+}
+
 TEST(GrowingTable, GivesALongNameItsOwnLine) {
   Table start{.columns = {text_of_rows("name", "name"), {.key = "n", .title = "n", .width = 10}}};
   start.columns[0].width = 5;
