@@ -17,6 +17,7 @@ case "${1-}" in
       libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy python3-venv
       zsh fish groff chromium      # completion in each shell, the manual page, the HTML page
       slurm-wlm munge openmpi-bin  # launchers of points, and steps over several ranks
+      libpmix-dev                  # libpmix.so, which Slurm's plugin for Open MPI loads
     )
     ;;
   *) echo "install_packages.sh: unknown option '$1'; the only one is --tests" >&2; exit 2 ;;
