@@ -88,7 +88,8 @@ void parse_value(const Option&, std::string_view where, std::string_view text, b
 }
 
 void parse_value(const Option& option, std::string_view where, std::string_view text, std::string& field) {
-  if (text.empty()) throw Error::format("{}: a value is empty; remove it, or leave out the option to use its default", where);
+  if (text.empty())
+    throw Error::format("{}: a value is empty; remove it, or leave out the option to use its default", where);
   if (text.size() > kMaxWordBytes) {
     throw Error::format("{}: the value is {} bytes long; give at most {}", where, text.size(), kMaxWordBytes);
   }
