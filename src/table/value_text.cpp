@@ -91,17 +91,13 @@ bool outgrows(const Scale& scale, double value, Unit unit) {
 
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit) {
   double logarithms = 0;
-  double largest = 0;
   size_t count = 0;
   for (const double value : values) {
     if (value == 0 || !is_known(value, unit)) continue;
     logarithms += std::log(std::fabs(value));
-    largest = std::max(largest, std::fabs(value));
     ++count;
   }
-  if (count == 0) return std::nullopt;
-  const std::optional<Scale> common = scale_of(std::exp(logarithms / static_cast<double>(count)), unit);
-  return common && outgrows(*common, largest, unit) ? scale_of(largest, unit) : common;
+  return count == 0 ? std::nullopt : scale_of(std::exp(logarithms / static_cast<double>(count)), unit);
 }
 
 std::string format_in(const Scale& scale, double value, double like) {

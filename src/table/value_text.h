@@ -25,8 +25,8 @@ std::optional<Scale> scale_of(double value, Unit unit);
 // True if a value is too large for a scale: it has five digits before the decimal point, and a larger scale exists.
 bool outgrows(const Scale& scale, double value, Unit unit);
 
-// A common scale for values shown side by side, based on their geometric mean, but large enough for all of them. None
-// unless some value is known and nonzero.
+// A common scale for values shown side by side, based on their geometric mean. None unless some value is known and
+// nonzero.
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit);
 
 // The number without its unit, with as many decimals as `like` needs for four significant digits.
