@@ -139,9 +139,8 @@ def tables(folder: Path) -> list[Step]:
     measure("recompute", "bench", f"{small} --context 512 --mode compile --dtype bfloat16 --recompute none,block", 0.4)
     for mode in ("eager", "compile"):
         measure(f"profile {mode}", "profile", f"{small} --context 256 --mode {mode} --dtype bfloat16", 0.4, "idle")
-    measure("attention that won", "profile", f"{small} --context 256 --mode compile --dtype bfloat16 --view kernels --top 0",
-            0.4,
-            ATTENTION_KERNELS)
+    measure("attention that won", "profile",
+            f"{small} --context 256 --mode compile --dtype bfloat16 --view kernels --top 0", 0.4, ATTENTION_KERNELS)
     measure("eager against compile", "compare", f"{small} --context 256 --dtype bfloat16 --mode eager,compile --budget 10s", 1)
     for dtype in ("bfloat16", "tf32", "float32"):
         for model in ("small", "medium", "large", "xl", "2.7B"):

@@ -100,7 +100,7 @@ std::set<GraphObject*>& open_graphs() {
 }
 
 // True if every node of the graph is among `last` or must be done before one of them.
-bool is_last(const GraphObject& graph, std::set<size_t> last) {
+bool all_precede(const GraphObject& graph, std::set<size_t> last) {
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     if (!last.contains(i)) return false;
     last.insert(graph.nodes[i].after.begin(), graph.nodes[i].after.end());
@@ -108,7 +108,7 @@ bool is_last(const GraphObject& graph, std::set<size_t> last) {
   return true;
 }
 
-// One run of a graph as a piece of work.
+// Runs the nodes of a graph once. A stream holds the whole run as one piece of work.
 class GraphRun {
  public:
   explicit GraphRun(std::vector<GraphNode> nodes) : nodes_(std::move(nodes)), done_(nodes_.size()) {}
@@ -237,7 +237,7 @@ Status cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
   if (stream->capture == nullptr || stream->capture->origin != stream) return kInvalidValue;
   *graph = std::exchange(stream->capture, nullptr);
   open_graphs().erase(*graph);
-  const bool is_joined = is_last(**graph, std::exchange(stream->after, {}));
+  const bool is_joined = all_precede(**graph, std::exchange(stream->after, {}));
   for (StreamObject* const joined : (*graph)->joined) {
     joined->capture = nullptr;
     joined->after.clear();

@@ -66,7 +66,7 @@ class BlasProducts {
   // to 256 bytes, and must outlive the products that are enqueued with it.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
-  // A context must be current. Throws Error if the library cannot start.
+  // A CUDA context must be current. Throws Error if the library cannot start.
   explicit BlasProducts(std::shared_ptr<const Blas> blas);
   BlasProducts(const BlasProducts&) = delete;
   BlasProducts& operator=(const BlasProducts&) = delete;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -359,23 +360,21 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqu
   if (branches_ != nullptr) branches_->begin();
   driver_->check(driver_->cuStreamBeginCapture(stream_->handle, kRelaxedCapture), "cuStreamBeginCapture");
   recording_ = recording.get();
-  GraphHandle graph = nullptr;
+  std::exception_ptr thrown;
   try {
     enqueue();
     if (is_branching()) branches_->join();
   } catch (...) {
-    recording_ = nullptr;
+    thrown = std::current_exception();
     stream_->target = stream_->own_target();
-    if (communication_ != nullptr) communication_->exchange({});
-    driver_->cuStreamEndCapture(stream_->handle, &graph);
-    if (graph != nullptr) driver_->cuGraphDestroy(graph);
-    throw;
   }
   recording_ = nullptr;
   if (communication_ != nullptr) recording->communication = communication_->exchange({});
+  GraphHandle graph = nullptr;
   const Status ended = driver_->cuStreamEndCapture(stream_->handle, &graph);
   const Status made = ended == kSuccess ? driver_->cuGraphInstantiate(&recording->exec, graph, 0) : kSuccess;
   if (graph != nullptr) driver_->cuGraphDestroy(graph);
+  if (thrown) std::rethrow_exception(thrown);
   if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
   driver_->check(ended, "cuStreamEndCapture");
   driver_->check(made, "cuGraphInstantiate");

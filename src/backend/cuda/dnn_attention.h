@@ -55,7 +55,7 @@ std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::share
 
 class DnnAttentions {
  public:
-  // A context must be current. Throws Error if the library cannot start.
+  // A CUDA context must be current. Throws Error if the library cannot start.
   explicit DnnAttentions(std::shared_ptr<const Dnn> dnn);
   DnnAttentions(const DnnAttentions&) = delete;
   DnnAttentions& operator=(const DnnAttentions&) = delete;
@@ -69,7 +69,7 @@ class DnnAttentions {
  private:
   std::shared_ptr<const Dnn> dnn_;
   DnnHandle handle_ = nullptr;
-  StreamHandle stream_ = nullptr;  // of the handle
+  StreamHandle stream_ = nullptr;  // the stream of the handle
   std::map<DnnAttention, std::unique_ptr<DnnPlan>> plans_;
 };
 
