@@ -60,6 +60,28 @@ if(LAPTIME_SANITIZE)
   # targets cover the code that reads files, memory and threads.
   list(REMOVE_ITEM test_folders report export explain verify cli support widths)
 endif()
+
+# Adds the tests of a program. The ops have 11,000 cases. They run in four parts, so that no core waits for them at the
+# end; under a sanitizer, where they would take most of an hour, only every 24th case runs.
+function(laptime_add_tests name)
+  if(NOT name STREQUAL "ops")
+    add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    return()
+  endif()
+  set(parts 4)
+  set(last 3)
+  if(LAPTIME_SANITIZE)
+    set(parts 24)
+    set(last 0)
+  endif()
+  foreach(part RANGE ${last})
+    add_test(NAME ops_${part} COMMAND test_ops WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    # A sanitizer opens libraries on the program's behalf and does not know its run path.
+    set_tests_properties(ops_${part} PROPERTIES ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${part};LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
+  endforeach()
+endfunction()
+
 add_custom_target(tests)
 foreach(folder IN LISTS test_folders)
   if(folder STREQUAL "ops")
@@ -79,40 +101,31 @@ foreach(folder IN LISTS test_folders)
       laptime_link_if_there(test_${name} ${layer})
     endforeach()
     add_dependencies(tests test_${name})
-    add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    laptime_add_tests(${name})
   endif()
 endforeach()
 
-# Compiles the kernels for AVX2 with vectors of 4 lanes and, if this machine lacks AVX-512, of 16 lanes, in the namespaces
-# lanes4 and lanes16.
+# A machine with AVX2 alone has one vector width. So that its tests compare two, the kernels are compiled for AVX2 with
+# vectors of 16 lanes as well, in the namespace lanes16.
 if(TARGET test_widths)
-  set(width_sources "")
-  foreach(layer kernels backend/cpu)
-    laptime_sources_of(${layer} sources isa_sources)
-    list(APPEND width_sources ${isa_sources})
-  endforeach()
-  list(FILTER width_sources INCLUDE REGEX "_(isa|cpu)\\.cpp$")
-  list(FILTER width_sources EXCLUDE REGEX "/peak/")
-  separate_arguments(width_flags UNIX_COMMAND "${avx2}")
-  set(widths 4)
-  execute_process(COMMAND grep -q -m1 avx512f /proc/cpuinfo RESULT_VARIABLE no_avx512)
-  if(no_avx512)
-    list(APPEND widths 16)
+  file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
+  if(cpu_flags MATCHES "avx2" AND NOT cpu_flags MATCHES "avx512f")
+    set(width_sources "")
+    foreach(layer kernels backend/cpu)
+      laptime_sources_of(${layer} sources isa_sources)
+      list(APPEND width_sources ${isa_sources})
+    endforeach()
+    list(FILTER width_sources INCLUDE REGEX "_(isa|cpu)\\.cpp$")
+    list(FILTER width_sources EXCLUDE REGEX "/peak/")
+    separate_arguments(width_flags UNIX_COMMAND "${avx2}")
+    add_library(laptime_lanes16 OBJECT ${width_sources})
+    target_compile_definitions(laptime_lanes16 PRIVATE LAPTIME_ISA=lanes16 LAPTIME_LANES=16)
+    target_compile_options(laptime_lanes16 PRIVATE -O1 -Wno-psabi ${LAPTIME_KERNEL_FLAGS} ${width_flags})
+    set(launcher ${CMAKE_SOURCE_DIR}/tools/isolate_symbols.sh lanes16 ${CMAKE_CXX_COMPILER_LAUNCHER})
+    set_target_properties(laptime_lanes16 PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
+    target_sources(test_widths PRIVATE $<TARGET_OBJECTS:laptime_lanes16>)
     target_compile_definitions(test_widths PRIVATE LAPTIME_LANES16)
   endif()
-  foreach(lanes IN LISTS widths)
-    add_library(laptime_lanes${lanes} OBJECT ${width_sources})
-    target_compile_definitions(laptime_lanes${lanes} PRIVATE LAPTIME_ISA=lanes${lanes} LAPTIME_LANES=${lanes})
-    target_compile_options(laptime_lanes${lanes} PRIVATE -O1 -Wno-psabi ${LAPTIME_KERNEL_FLAGS} ${width_flags})
-    set(launcher ${CMAKE_SOURCE_DIR}/tools/isolate_symbols.sh lanes${lanes} ${CMAKE_CXX_COMPILER_LAUNCHER})
-    set_target_properties(laptime_lanes${lanes} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
-    target_sources(test_widths PRIVATE $<TARGET_OBJECTS:laptime_lanes${lanes}>)
-  endforeach()
-endif()
-
-# The ops have 11,000 cases, which would take most of an hour under a sanitizer, so only every 24th runs there.
-if(LAPTIME_SANITIZE AND TEST ops)
-  set_tests_properties(ops PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=24;GTEST_SHARD_INDEX=0")
 endif()
 
 # Python tests (unittest) of the tools, and end-to-end tests, which find the program through LAPTIME_BINARY. They run in
@@ -139,8 +152,8 @@ add_test(NAME peers COMMAND ${test_python} -m unittest -v test_comparison test_a
 set_tests_properties(peers PROPERTIES LABELS tools ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 
 # Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
-set(LAPTIME_LONG_TESTS "ops 200" "e2e_launcher 100" "e2e_cuda_ranks 75" "e2e_slurm 60" "e2e_python_module 60" "e2e_kill 55"
-  "e2e_ranks 50" "peers 45" "sweep 45" "measure 40" "e2e_profile 40" "e2e_python_types 40" "e2e_report_browser 40" "data 40" "e2e_cuda 35"
+set(LAPTIME_LONG_TESTS "e2e_launcher 100" "ops_0 60" "ops_1 60" "ops_2 60" "ops_3 60" "e2e_cuda_ranks 75" "e2e_slurm 60" "e2e_python_module 60" "e2e_kill 55"
+  "e2e_ranks 50" "peers 45" "sweep 45" "measure 40" "e2e_profile 40" "e2e_python_types 40" "e2e_report_browser 40" "data 40" "e2e_cuda 60"
   "e2e_tutorial 30" "e2e_resume 30" "e2e_compare 30" "verify 30" "e2e_measure 30" "e2e_model_folder 30" "explain 25"
   "passes 20" "record 20")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)
@@ -190,11 +203,12 @@ endforeach()
 foreach(name backend_cuda ops)
   if(TARGET test_${name})
     set_target_properties(test_${name} PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/fake_cuda)
-    # A sanitizer opens libraries on the program's behalf and does not know its run path.
-    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
     add_dependencies(test_${name} ${fake_libraries})
   endif()
 endforeach()
+if(TEST backend_cuda)
+  set_property(TEST backend_cuda APPEND PROPERTY ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
+endif()
 
 # The toolkit's real cuDNN, if installed, makes plans without a card, on a driver that only loads code.
 find_library(LAPTIME_CUDNN NAMES libcudnn.so.9 HINTS ${nvcc_folder}/../lib64 ${nvcc_folder}/../lib)
