@@ -11,7 +11,7 @@ add_custom_target(laptime_build_id
     -D GIT=${GIT_EXECUTABLE} -D SOURCE_DIR=${CMAKE_SOURCE_DIR} -D OUTPUT=${build_id_cpp}
     -D VERSION=${PROJECT_VERSION} -D BUILD_TYPE=${CMAKE_BUILD_TYPE} -D SANITIZER=${LAPTIME_SANITIZE}
     -D COMPILER=${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION}
-    -D "LIBRARIES=fmt ${fmt_VERSION} nlohmann_json ${nlohmann_json_VERSION} tomlplusplus ${tomlplusplus_VERSION} sqlite ${SQLite3_VERSION} onednn ${dnnl_VERSION}"
+    -D "LIBRARIES=fmt ${fmt_VERSION} nlohmann_json ${nlohmann_json_VERSION} tomlplusplus ${tomlplusplus_VERSION} sqlite ${SQLite3_VERSION}"
     -P ${CMAKE_SOURCE_DIR}/cmake/write_build_id.cmake
   BYPRODUCTS ${build_id_cpp}
   COMMENT "" VERBATIM)

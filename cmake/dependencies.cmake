@@ -4,12 +4,10 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(SQLite3 REQUIRED)
-find_package(dnnl CONFIG REQUIRED)
 
 # layer | libraries. Layers above link them too.
 set(LAPTIME_LAYER_LIBRARIES
   "base        | fmt::fmt nlohmann_json::nlohmann_json Threads::Threads"
   "config      | tomlplusplus::tomlplusplus"
-  "backend/cpu | DNNL::dnnl gomp"
   "record      | SQLite::SQLite3"
 )

@@ -8,7 +8,6 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build git ca-certificates python3
   libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev
-  libdnnl-dev ocl-icd-opencl-dev  # required by the CMake package of oneDNN
 )
 case "${1-}" in
   "") ;;

@@ -16,6 +16,7 @@
 #include "report/explanation_text.h"
 #include "support/knowledge.h"
 #include "support/points.h"
+#include "support/twins.h"
 
 namespace laptime {
 namespace {
@@ -102,17 +103,21 @@ TEST(Explain, PartsAddUpToTotals) {
 }
 
 TEST(Explain, NamesChosenAndRejectedKernels) {
-  const Explanation explanation = explain(tiny(), {});
+  const Explanation explanation = explain({tiny({{"mode", "compile"}}), test::find_device_with_twins}, {});
   const auto matmul = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                    [](const KernelDecision& decision) { return decision.op == "matmul"; });
   ASSERT_NE(matmul, explanation.kernels.end());
   EXPECT_EQ(matmul->chosen_by, "first");
   EXPECT_THAT(matmul->candidates, Contains(kReferenceName));
-  const auto refused = std::find_if(matmul->refused.begin(), matmul->refused.end(),
-                                    [](const RefusedKernel& kernel) { return kernel.kernel == "onednn_bf16"; });
-  ASSERT_NE(refused, matmul->refused.end());
-  EXPECT_THAT(refused->reason, HasSubstr("operand is float32"));
-  EXPECT_THAT(print(explanation), ContainsRegex("rejected: [^:\n]*onednn_bf16[^:\n]*: " + refused->reason));
+  const auto attention =
+      std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
+                   [](const KernelDecision& decision) { return decision.op == "scaled_dot_product_attention"; });
+  ASSERT_NE(attention, explanation.kernels.end());
+  ASSERT_FALSE(attention->refused.empty());
+  const RefusedKernel& refused = attention->refused.back();
+  EXPECT_THAT(refused.kernel, testing::StartsWith("products_"));
+  EXPECT_THAT(refused.reason, HasSubstr("wider than 256"));
+  EXPECT_THAT(print(explanation), ContainsRegex("rejected: [^:\n]*" + refused.kernel + "[^:\n]*: " + refused.reason));
   for (const KernelDecision& decision : explanation.kernels) EXPECT_FALSE(decision.chosen.empty()) << decision.op;
 }
 
@@ -128,13 +133,14 @@ TEST(Explain, NamesKernelsWithTheSameReasonInOneLine) {
 }
 
 TEST(Explain, UsesMeasuredChoices) {
-  const Explanation before = explain(tiny(), {});
+  const ResolvedPoint point{tiny(), test::find_device_with_twins};
+  const Explanation before = explain(point, {});
   const auto open = std::find_if(before.kernels.begin(), before.kernels.end(),
                                  [](const KernelDecision& decision) { return decision.chosen_by == "first"; });
   ASSERT_NE(open, before.kernels.end());
   const std::string other = open->candidates.front();
   ASSERT_NE(other, open->chosen);
-  const Explanation after = explain(tiny(), test::known({{"", open->example, other, 1e-6, ""}}));
+  const Explanation after = explain(point, test::known({{"", open->example, other, 1e-6, ""}}));
   const auto measured = std::find_if(after.kernels.begin(), after.kernels.end(),
                                      [](const KernelDecision& decision) { return decision.chosen_by == "measured"; });
   ASSERT_NE(measured, after.kernels.end());
@@ -145,11 +151,12 @@ TEST(Explain, UsesMeasuredChoices) {
 }
 
 TEST(Explain, IgnoresStoredChoiceOfAMissingKernel) {
-  const Explanation before = explain(tiny(), {});
+  const ResolvedPoint point{tiny(), test::find_device_with_twins};
+  const Explanation before = explain(point, {});
   const auto open = std::find_if(before.kernels.begin(), before.kernels.end(),
                                  [](const KernelDecision& decision) { return decision.chosen_by == "first"; });
   ASSERT_NE(open, before.kernels.end());
-  const Explanation after = explain(tiny(), test::known({{"", open->example, "gone", 1e-6, ""}}));
+  const Explanation after = explain(point, test::known({{"", open->example, "gone", 1e-6, ""}}));
   for (const KernelDecision& decision : after.kernels) EXPECT_NE(decision.chosen_by, "measured") << decision.op;
 }
 

@@ -6,6 +6,7 @@
 #include "measure/run_one.h"
 #include "support/guarded_backend.h"
 #include "support/points.h"
+#include "support/twins.h"
 
 namespace laptime::test {
 namespace {
@@ -79,7 +80,8 @@ TEST(GuardedDevice, OtherPassesAndOptionsGiveTheSameResults) {
 }
 
 TEST(GuardedDevice, MeasuresKernelChoices) {
-  const PointResult result = run_one({point_of(tiny({{"mode", "compile"}})), find_guarded_device}, {});
+  const auto find = [](const RunConfig& config) { return with_twins(find_guarded_device(config)); };
+  const PointResult result = run_one({point_of(tiny({{"mode", "compile"}})), find}, {});
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
   EXPECT_FALSE(result.learned.kernel_choices.empty());
   EXPECT_FALSE(result.learned.peaks.empty());

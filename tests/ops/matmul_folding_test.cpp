@@ -46,8 +46,7 @@ std::vector<Kernel> folding_kernels() {
   std::map<std::string, Kernel> by_name;
   for (const cpu::Isa isa : cpu::runnable_isas()) {
     for (const Kernel& kernel : cpu_kernels(isa)) {
-      const bool folds = kernel.name.starts_with("tiles_") || kernel.name == "onednn_bf16";
-      if (kernel.op == &kMatmul && folds) by_name.emplace(kernel.name, kernel);
+      if (kernel.op == &kMatmul && kernel.name.starts_with("tiles_")) by_name.emplace(kernel.name, kernel);
     }
   }
   std::vector<Kernel> kernels;

@@ -249,8 +249,6 @@ void expect_exact(const Kernel& kernel) {
       }
     }
   }
-  if (kernel.name == "onednn_bf16" && cpu::detect_isa() < cpu::Isa::kAvx512)
-    GTEST_SKIP() << "oneDNN has no bfloat16 for this machine";
   // No kernel may reject contiguous rows or columns of a type that it supports.
   const int least = kernel.op == &kAddmm ? 8 : 10;
   EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "refused";
@@ -350,17 +348,10 @@ TEST(MatmulKernels, StateTheReasonForRejection) {
       continue;
     }
     const bool dot = kernel.name == "tiles_dot_bf16" || kernel.name == "amx_bf16";
-    const bool ours = dot || kernel.name.starts_with("tiles_");
     EXPECT_NE(kernel.refusal(wide).find("an operand is float64"), std::string::npos) << kernel.name;
-    EXPECT_TRUE(kernel.refusal(folded).empty() || !ours) << kernel.name;
-    EXPECT_EQ(kernel.name.starts_with("onednn_sgemm"), !kernel.refusal(folded).empty() && kernel.name != "onednn_bf16");
-    EXPECT_EQ(kernel.refusal(mixed).empty(), ours && !dot) << kernel.name;
-    EXPECT_EQ(kernel.refusal(gaps).empty(), ours && !dot) << kernel.name;
-    if (!ours) {
-      EXPECT_NE(kernel.refusal(mixed).find("; all must be"), std::string::npos) << kernel.name;
-    }
-    EXPECT_EQ(dot, kernel.refusal(mixed) == "the product is computed in float32") << kernel.name;
-    EXPECT_EQ(kernel.workspace_bytes(gaps), 0);
+    EXPECT_EQ(kernel.refusal(folded), "") << kernel.name;
+    EXPECT_EQ(kernel.refusal(mixed), dot ? "the product is computed in float32" : "") << kernel.name;
+    EXPECT_EQ(kernel.refusal(gaps), dot ? "the product is computed in float32" : "") << kernel.name;
   }
 }
 

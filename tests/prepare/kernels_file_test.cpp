@@ -22,6 +22,7 @@
 #include "support/error_of.h"
 #include "support/knowledge.h"
 #include "support/points.h"
+#include "support/twins.h"
 #include "sweep/sweep_points.h"
 
 namespace laptime {
@@ -137,23 +138,12 @@ SweepPoint one_layer(const Options& more = {}) {
                   more);
 }
 
-// A signature of the point that several kernels support, and the name of the last of these kernels. The reference does
-// not count.
+// The signature of a product of the point, and the reference, which runs only if a file names it.
 std::pair<std::string, std::string> unlikely_choice() {
-  const SweepPoint point = one_layer();
-  const Device device = find_device(point.config);
-  const Graph graph = lowered_graph(point.config);
-  for (const Node& node : graph.nodes) {
-    if (node.op->kind == OpKind::kView) continue;
-    const Signature signature = signature_of(graph, node);
-    std::vector<std::string> names;
-    for (const Kernel& kernel : device.kernels->of(*node.op)) {
-      if (kernel.refusal(signature).empty() && kernel.name != kReferenceName) names.push_back(kernel.name);
-    }
-    if (names.size() > 1) return {signature.text(), names.back()};
-  }
-  ADD_FAILURE() << "no node has a choice";
-  return {};
+  const Graph graph = lowered_graph(one_layer().config);
+  const auto product = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                    [](const Node& node) { return node.op->name == std::string_view("matmul"); });
+  return {signature_of(graph, *product).text(), kReferenceName};
 }
 
 std::string problem_of(const SweepPoint& point) {
@@ -169,7 +159,7 @@ TEST_F(KernelsFile, PinnedKernelRunsUnmeasured) {
   const std::string path = file(record_with({{signature, kernel}, {"matmul(of another model)", "reference"}}).dump());
   const SweepPoint point = one_layer({{"kernels", path}});
   EXPECT_EQ(problem_of(point), "");
-  const PointResult result = run_one(point, {});
+  const PointResult result = run_one({point, test::find_device_with_twins}, {});
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
   const auto& uses = result.record.kernels;
   EXPECT_TRUE(std::any_of(uses.begin(), uses.end(), [&, text = signature, name = kernel](const KernelUse& use) {
@@ -181,9 +171,10 @@ TEST_F(KernelsFile, PinnedKernelRunsUnmeasured) {
 }
 
 TEST_F(KernelsFile, RecordPinsEveryKernel) {
-  const PointResult measured = run_one(one_layer(), {});
+  const PointResult measured = run_one({one_layer(), test::find_device_with_twins}, {});
   ASSERT_EQ(measured.record.status, Status::kOk) << measured.record.reason;
-  const PointResult again = run_one(one_layer({{"kernels", file(to_text(measured.record))}}), {});
+  const PointResult again =
+      run_one({one_layer({{"kernels", file(to_text(measured.record))}}), test::find_device_with_twins}, {});
   ASSERT_EQ(again.record.status, Status::kOk) << again.record.reason;
   EXPECT_EQ(again.record.kernels, measured.record.kernels);
   EXPECT_EQ(again.record.loss, measured.record.loss);
@@ -193,7 +184,8 @@ TEST_F(KernelsFile, RecordPinsEveryKernel) {
 TEST_F(KernelsFile, PinnedChoicesOverrideMeasuredOnes) {
   const auto [signature, kernel] = unlikely_choice();
   const SweepPoint point = one_layer({{"kernels", file(record_with({{signature, kernel}}).dump())}});
-  const Explanation explanation = explain(point, test::known({{"", signature, kReferenceName, 1e-6, ""}}));
+  const Explanation explanation =
+      explain({point, test::find_device_with_twins}, test::known({{"", signature, "twin", 1e-6, ""}}));
   const auto pinned = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                    [](const KernelDecision& decision) { return decision.chosen_by == "pinned"; });
   ASSERT_NE(pinned, explanation.kernels.end());
@@ -219,12 +211,13 @@ TEST_F(KernelsFile, RejectsImpossibleChoicesBeforeAnythingRuns) {
 }
 
 TEST_F(KernelsFile, ErrorStatesWhyAPinnedKernelIsUnsupported) {
-  const Explanation explanation = explain(one_layer(), {});
+  const Explanation explanation = explain(one_layer({{"mode", "compile"}}), {});
   const auto decision = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                      [](const KernelDecision& one) { return !one.refused.empty(); });
   ASSERT_NE(decision, explanation.kernels.end());
   const RefusedKernel& refused = decision->refused.front();
-  const SweepPoint point = one_layer({{"kernels", file(record_with({{decision->example, refused.kernel}}).dump())}});
+  const SweepPoint point =
+      one_layer({{"mode", "compile"}, {"kernels", file(record_with({{decision->example, refused.kernel}}).dump())}});
   const std::string expected =
       fmt::format("kernel '{}' cannot run {}: {}", refused.kernel, decision->example, refused.reason);
   EXPECT_THAT(problem_of(point), HasSubstr(expected));

@@ -14,6 +14,7 @@
 #include "measure/run_one.h"
 #include "prepare/knowledge.h"
 #include "support/points.h"
+#include "support/twins.h"
 
 namespace laptime {
 namespace {
@@ -162,21 +163,21 @@ TEST(Prepare, UsesStoredKernelChoices) {
 
 // If a stored choice names a kernel that no longer exists, a new trial decides.
 TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
-  const Options inference{{"pass", "inference"}};
-  const PointResult first = run_one(tiny(inference), {});
+  const ResolvedPoint point{tiny({{"pass", "inference"}}), test::find_device_with_twins};
+  const PointResult first = run_one(point, {});
   ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;
   ASSERT_FALSE(first.learned.kernel_choices.empty());
-  const PointResult second = run_one(tiny(inference), first.learned);
+  const PointResult second = run_one(point, first.learned);
   EXPECT_TRUE(second.learned.kernel_choices.empty());
 
   MachineKnowledge stale = first.learned;
   stale.kernel_choices.front().kernel = "gone";
-  const PointResult repaired = run_one(tiny(inference), stale);
+  const PointResult repaired = run_one(point, stale);
   ASSERT_EQ(repaired.learned.kernel_choices.size(), 1U);
   const KernelChoice& choice = repaired.learned.kernel_choices.front();
   EXPECT_EQ(choice.signature, stale.kernel_choices.front().signature);
   EXPECT_NE(choice.kernel, "gone");
-  EXPECT_EQ(choice.device, device_key(find_device(tiny(inference).config)));
+  EXPECT_EQ(choice.device, point.device_key);
   EXPECT_FALSE(choice.created.empty());
 }
 
@@ -238,20 +239,20 @@ TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
 
 // If the loss never materialises the logits, the trial of its kernels does not allocate them.
 TEST(Prepare, TrialSkipsUnreadOutputs) {
-  const PointResult result = run_one(point_of({{"d-model", "16"},
-                                               {"num-layers", "1"},
-                                               {"num-heads", "2"},
-                                               {"vocab", "50000"},
-                                               {"batch", "8"},
-                                               {"context", "64"},
-                                               {"mode", "compile"},
-                                               {"recompute", "block"},
-                                               {"memory-limit", "64MiB"},
-                                               {"device", "cpu"},
-                                               {"threads", "1"},
-                                               {"warmup", "0"},
-                                               {"steps", "1"}}),
-                                     {});
+  const SweepPoint point = point_of({{"d-model", "16"},
+                                     {"num-layers", "1"},
+                                     {"num-heads", "2"},
+                                     {"vocab", "50000"},
+                                     {"batch", "8"},
+                                     {"context", "64"},
+                                     {"mode", "compile"},
+                                     {"recompute", "block"},
+                                     {"memory-limit", "64MiB"},
+                                     {"device", "cpu"},
+                                     {"threads", "1"},
+                                     {"warmup", "0"},
+                                     {"steps", "1"}});
+  const PointResult result = run_one({point, test::find_device_with_twins}, {});
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
   EXPECT_LE(*result.record.memory.peak_bytes, int64_t{64} << 20);
   EXPECT_FALSE(result.learned.kernel_choices.empty());

@@ -1,8 +1,6 @@
 // Allocates memory and touches its pages, launches kernels on the team, and lists the limits to measure.
 #include "backend/cpu/cpu_backend.h"
 
-#include <malloc.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "backend/cpu/openmp.h"
 #include "backend/cpu/page_fault.h"
 #include "backend/cpu/peak/peak.h"
 #include "base/available_memory.h"
@@ -24,42 +21,17 @@
 namespace laptime::cpu {
 namespace {
 
-// Keeps freed memory mapped, so that a library that allocates buffers in every launch does not cause page faults each
-// time: malloc does not use mmap below 32 MiB (the largest threshold in glibc) and rarely trims the heap.
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-}
-
-constexpr int64_t kHeapBytes = int64_t{4} << 20;  // twice the size of oneDNN's largest allocation
-
-// Grows the calling thread's heap, so that its pages are mapped before the first step.
-void grow_heap() {
-  auto* const bytes = static_cast<volatile char*>(std::malloc(static_cast<size_t>(kHeapBytes)));
-  for (int64_t at = 0; bytes != nullptr && at < kHeapBytes; at += kPage) bytes[at] = 0;
-  std::free(const_cast<char*>(bytes));
-}
-
 // Touches the stack of the calling thread, so that its pages are mapped before the first step.
 void grow_stack() {
   std::array<volatile char, 128 << 10> bytes;  // one byte per page is written
   for (size_t at = 0; at < bytes.size(); at += kPage) bytes[at] = 0;
 }
 
-// Prepares the calling thread for its first kernel.
-void warm_thread() {
-  grow_stack();
-  use_one_openmp_thread();
-  grow_heap();
-}
-
 // Prepares the process and the calling thread for a team with this many threads. Throws OutOfMemory if the address
-// space cannot hold the stack, heap and scratch of every thread: a stack that cannot grow, or an OpenMP runtime that
-// cannot allocate, would end the process without an error. Must be called before the team is created, because its
-// threads would already occupy address space.
+// space cannot hold the stack, heap and scratch of every thread: a stack that cannot grow would end the process without
+// an error. Must be called before the team is created, because its threads would already occupy address space.
 int prepared_for(int threads) {
   constexpr int64_t kRoomOfThread = int64_t{16} << 20;
-  keep_freed_memory();
   try {
     const Pages room(kRoomOfThread * threads);
   } catch (const OutOfMemory& error) {
@@ -70,7 +42,7 @@ int prepared_for(int threads) {
                                   format_bytes(error.bytes_requested()), available.text(),
                                   one_fits ? "use fewer --threads" : "raise that limit"));
   }
-  warm_thread();
+  grow_stack();
   return threads;
 }
 
@@ -114,7 +86,7 @@ class CpuBackend::Memory : public DeviceMemory {
 
 CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split)
     : kernels_(std::move(kernels)), may_split_(may_split), team_(prepared_for(threads)) {
-  team_.on_each_thread([](int) { warm_thread(); });
+  team_.on_each_thread([](int) { grow_stack(); });
 }
 
 CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads)

@@ -3,10 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <thread>
 #include <type_traits>
-#include <unordered_map>
 #include <vector>
 
 #include "backend/cpu/index_ranges.h"
@@ -83,19 +81,8 @@ class Team : public Queue {
   // kScratchBytes bytes for one thread, aligned to 64 bytes. The contents are those that the previous kernel left.
   std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
-  // Returns the team's object of type T, which is constructed as T(team) on first use. Such an object keeps library
-  // state between launches. Only the launching thread may call this function.
-  template <class T>
-  T& resident() {
-    std::shared_ptr<void>& slot = residents_[&kTypeKey<T>];
-    if (slot == nullptr) slot = std::make_shared<T>(*this);
-    return *static_cast<T*>(slot.get());
-  }
-
  private:
   using Task = void (*)(const void* context, int64_t index, int thread);
-  template <class T>
-  static constexpr char kTypeKey = 0;  // its address identifies T
 
   template <class Body>
   static void invoke(const Body& body, int64_t index, int thread) {
@@ -129,7 +116,6 @@ class Team : public Queue {
 
   std::vector<Pages> scratch_;  // one for each thread
   std::vector<LaunchLoop>* loops_ = nullptr;
-  std::unordered_map<const void*, std::shared_ptr<void>> residents_;
   Task task_ = nullptr;
   const void* context_ = nullptr;
   IndexRanges indices_;  // the indices of the current run

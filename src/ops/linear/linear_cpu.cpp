@@ -1,4 +1,4 @@
-// Kernels of the linear layer: the matrix products of the CPU backend and of oneDNN.
+// Kernels of the linear layer: the matrix products of the CPU backend.
 #include "backend/cpu/gemm/gemm_kernels.h"
 #include "ops/linear/linear.h"
 

@@ -1,4 +1,4 @@
-// Kernels of the matrix products, from the CPU backend and from oneDNN.
+// Kernels of the matrix products.
 #include "backend/cpu/gemm/gemm_kernels.h"
 #include "ops/matmul/matmul.h"
 

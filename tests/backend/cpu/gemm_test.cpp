@@ -1,4 +1,4 @@
-// The division of a product's result into blocks, and the conversion of strides to BLAS layouts.
+// The division of a product's result into blocks.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>
@@ -35,43 +35,18 @@ void check_cut(const GemmShape& shape, const GemmCut::Limits& limits) {
 }
 
 TEST(GemmCut, BlocksCoverEachElementOnce) {
+  constexpr GemmCut::Limits kBlocks{.rows = 512, .columns = 768, .row_multiple = 8, .column_multiple = 48};
   std::minstd_rand random(1);
   for (int i = 0; i < 300; ++i) {
     const auto pick = [&](int64_t largest) {
       return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(largest));
     };
-    check_cut(shape_of(pick(3), pick(700), pick(900), pick(2000)), {});
+    check_cut(shape_of(pick(3), pick(700), pick(900), pick(2000)), kBlocks);
     check_cut(shape_of(1, pick(400), pick(400), pick(20000)),
               {.rows = 28, .columns = 64, .row_multiple = 14, .column_multiple = 32});
   }
-  check_cut(shape_of(1, 1, 1, 1), {});
-  check_cut(shape_of(48, 1, 1, 1'000'000'000), {});
-}
-
-TEST(GemmCut, BlockCountFollowsProductSize) {
-  EXPECT_GE(GemmCut(shape_of(1, 1024, 768, 768), {}).count(), 8);
-  EXPECT_EQ(GemmCut(shape_of(1, 16, 16, 16), {}).count(), 1);
-  EXPECT_EQ(GemmCut(shape_of(48, 256, 256, 64), {}).count(), 48);
-}
-
-TEST(BlasLayout, FindsTranspositionAndLeadingDimension) {
-  // The leading dimension that BLAS needs, negative if transposed; 0 if BLAS does not support the strides.
-  const auto layout = [](int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns) {
-    const std::optional<BlasLayout> blas = blas_layout({0, row_stride, column_stride}, rows, columns);
-    return blas ? (blas->transposed ? -blas->leading : blas->leading) : 0;
-  };
-  EXPECT_EQ(layout(5, 1, 3, 5), 5);
-  EXPECT_EQ(layout(9, 1, 3, 5), 9);  // columns of a wider matrix
-  EXPECT_EQ(layout(1, 3, 3, 5), -3);
-  EXPECT_EQ(layout(1, 7, 3, 5), -7);
-  EXPECT_EQ(layout(0, 1, 3, 5), 0);    // one row, broadcast to three
-  EXPECT_EQ(layout(10, 2, 3, 5), 0);   // every other column
-  EXPECT_EQ(layout(4, 1, 3, 5), 0);    // rows overlap
-  EXPECT_EQ(layout(0, 1, 1, 5), 5);    // a single row needs no row stride
-  EXPECT_EQ(layout(77, 4, 1, 5), -4);  // a single row with gaps equals a transposed column
-  EXPECT_EQ(layout(3, 99, 4, 1), 3);
-  EXPECT_EQ(layout(1, 99, 4, 1), 1);
-  EXPECT_EQ(layout(0, 0, 1, 1), 1);
+  check_cut(shape_of(1, 1, 1, 1), kBlocks);
+  check_cut(shape_of(48, 1, 1, 1'000'000'000), kBlocks);
 }
 
 }  // namespace

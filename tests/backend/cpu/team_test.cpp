@@ -150,28 +150,6 @@ TEST(Team, CreatesAndDestroysTeamsRepeatedly) {
   }
 }
 
-struct Kept {
-  explicit Kept(Team& team) : threads(team.size()) {}
-  int threads;
-  int uses = 0;
-};
-struct AlsoKept {
-  explicit AlsoKept(Team&) {}
-  int uses = 0;
-};
-
-TEST(Team, KeepsResidentObjectsBetweenRuns) {
-  Team team(2);
-  ++team.resident<Kept>().uses;
-  ++team.resident<AlsoKept>().uses;
-  ++team.resident<Kept>().uses;
-  EXPECT_EQ(team.resident<Kept>().uses, 2);
-  EXPECT_EQ(team.resident<Kept>().threads, 2);
-  EXPECT_EQ(team.resident<AlsoKept>().uses, 1);
-  Team second(1);
-  EXPECT_EQ(second.resident<Kept>().uses, 0);
-}
-
 TEST(TeamDeathTest, NestedRunOrZeroThreadsAborts) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(

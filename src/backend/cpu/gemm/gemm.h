@@ -47,12 +47,7 @@ struct Gemm {
   MatrixLayout addend_layout;
   DType c_dtype = DType::kFloat32;
   std::byte* c = nullptr;
-  std::byte* workspace = nullptr;  // as many bytes as the kernel requires
 };
-
-// Returns an empty string if the factors, the bias, the result and `compute` are of type `dtype`, otherwise the reason
-// why the GEMM is refused. Ignores the addend.
-std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 // An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.
 struct GemmBlock {
@@ -65,13 +60,12 @@ struct GemmBlock {
 // the constructor's arguments alone.
 class GemmCut {
  public:
-  // The largest mc and nc that a kernel supports, and preferred divisors of mc and nc.
+  // The largest mc and nc, and divisors of mc and nc.
   struct Limits {
-    int64_t rows = 512, columns = 768;
-    int64_t row_multiple = 8, column_multiple = 48;
+    int64_t rows = 0, columns = 0;
+    int64_t row_multiple = 1, column_multiple = 1;
   };
-  // Aims for at least `min_blocks` blocks if the product is large enough to be worth sharing.
-  GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks = 8);
+  GemmCut(const GemmShape& shape, const Limits& limits);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;
@@ -84,15 +78,6 @@ class GemmCut {
   int64_t rows_ = 0, columns_ = 0;  // size of a block that is not at an edge
   int64_t row_blocks_ = 0, column_blocks_ = 0;
 };
-
-// A matrix as BLAS describes it: whether it is transposed, and its leading dimension, which is the distance between
-// rows (or columns, if it is transposed).
-struct BlasLayout {
-  bool transposed = false;
-  int64_t leading = 1;
-};
-// Returns nothing if neither rows nor columns are contiguous, or if they overlap.
-std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns);
 
 // Offsets, in elements, of the first element of a, b and c that is used to compute a block of c.
 inline int64_t position_in_a(const GemmShape& shape, const GemmBlock& block) {

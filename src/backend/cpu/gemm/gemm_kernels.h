@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "backend/cpu/gemm/bfloat16_pairs.h"
-#include "backend/cpu/gemm/narrowed_gemm.h"
-#include "backend/cpu/gemm/onednn/onednn_gemm.h"
 #include "backend/cpu/gemm/tiles/tiles_gemm.h"
-#include "backend/cpu/gemm/widened_gemm.h"
 
 namespace laptime::LAPTIME_ISA {
 
@@ -39,48 +36,12 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   return layout->strides[2] == 1 || shape.n == 1;
 }
 
-// The GEMM implementations. Each has a name, a reason to refuse a GEMM (empty if it supports the GEMM), a workspace
-// size, and a function that runs it. `prepare` creates library objects before the first GEMM with the same shape and
-// types; `math` states the arithmetic if the factors' type does not imply it. kOwnBits: results differ from those of
-// Tiles in the last bits. kFlushesDenormals: denormals are treated as zero.
-struct OnednnSgemm {
-  static constexpr bool kOwnBits = true;
-  static std::string name() { return "onednn_sgemm"; }
-  static std::string refusal(const cpu::Gemm& gemm) {
-    std::string reason = cpu::uniform_refusal(gemm, DType::kFloat32);
-    if (gemm.addend.present && gemm.addend.dtype != DType::kFloat32) return "the addend is not float32";
-    return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
-  }
-  static int64_t workspace(const cpu::Gemm&) { return 0; }
-  static void prepare(cpu::Team&, const cpu::Gemm&) { cpu::prepare_onednn_sgemm(); }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::onednn_float32_gemm(team, gemm); }
-};
-struct OnednnBfloat16 {
-  static constexpr bool kOwnBits = true;
-  static constexpr bool kFlushesDenormals = true;
-  static std::string name() { return "onednn_bf16"; }
-  static std::string refusal(const cpu::Gemm& gemm) { return narrowed_refusal(gemm); }
-  static int64_t workspace(const cpu::Gemm& gemm) { return narrowed_workspace(gemm); }
-  static void prepare(cpu::Team& team, const cpu::Gemm& gemm) { prepare_narrowed(team, gemm); }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { narrowed_gemm(team, gemm); }
-};
-struct OnednnSgemmWiden {
-  static constexpr bool kOwnBits = true;
-  static std::string name() { return "onednn_sgemm_widen"; }
-  static std::string refusal(const cpu::Gemm& gemm) {
-    const bool is_float16 = gemm.compute == DType::kFloat16;
-    std::string reason = cpu::uniform_refusal(gemm, is_float16 ? DType::kFloat16 : DType::kBFloat16);
-    if (gemm.addend.present) return "the product has an addend";
-    return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
-  }
-  static int64_t workspace(const cpu::Gemm&) { return 0; }
-  static void prepare(cpu::Team&, const cpu::Gemm&) { cpu::prepare_onednn_sgemm(); }
-  static void run(cpu::Team& team, const cpu::Gemm& gemm) { widened_gemm(team, gemm); }
-};
+// The GEMM implementations. Each has a name, a reason to refuse a GEMM (empty if it supports the GEMM), and a function
+// that runs it. `math` states the arithmetic if the factors' type does not imply it. kOwnBits: results differ from
+// those of Tiles in the last bits. kFlushesDenormals: denormals are treated as zero.
 struct Tiles {
   static std::string name() { return isa_name("tiles"); }
   static std::string refusal(const cpu::Gemm& gemm) { return tiles_refusal(gemm); }
-  static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm); }
 };
 // Available only if cpu::bfloat16_pairs() is not null.
@@ -93,7 +54,6 @@ struct TilesDot {
     if (!reason.empty() || gemm.compute == DType::kBFloat16) return reason;
     return fmt::format("the product is computed in {}", name_of(gemm.compute));
   }
-  static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
 
@@ -103,7 +63,6 @@ struct Amx {
   static constexpr bool kFlushesDenormals = true;
   static std::string name() { return "amx_bf16"; }
   static std::string refusal(const cpu::Gemm& gemm) { return TilesDot::refusal(gemm); }
-  static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
 // Multiplies float32 factors, each as the sum of three bfloat16 terms, and computes six of the nine products of terms.
@@ -120,7 +79,6 @@ struct AmxSplit {
       if (factor->dtype != DType::kFloat32) return fmt::format("a factor is {}", name_of(factor->dtype));
     return "";
   }
-  static int64_t workspace(const cpu::Gemm&) { return 0; }
   static ProductMath math() { return ProductMath::kSplit; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
@@ -149,19 +107,10 @@ void for_each_gemm_implementation(const Visit& visit) {
     visit(AmxSplit());
   }
 #endif
-  visit(OnednnSgemm());
-  visit(OnednnBfloat16());
-  visit(OnednnSgemmWiden());
   visit(Tiles());
 #if defined(__AVX512F__)
   if (cpu::bfloat16_pairs() != nullptr) visit(TilesDot());
 #endif
-}
-
-// Calls the implementation's prepare() if it has one.
-template <class Implementation>
-void prepare_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
-  if constexpr (requires { Implementation::prepare(team, gemm); }) Implementation::prepare(team, gemm);
 }
 
 // A function that an op provides. It returns the op's GEMM, or nothing if an operand is not a matrix in a layout that
@@ -186,17 +135,6 @@ std::string supports(const Signature& signature) {
 }
 
 template <GemmFromOperands kMakeGemm, class Implementation>
-int64_t workspace(const Signature& signature) {
-  const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
-  return gemm ? Implementation::workspace(*gemm) : 0;
-}
-
-template <GemmFromOperands kMakeGemm, class Implementation>
-void prepare(const Signature& signature, Queue& queue) {
-  prepare_gemm<Implementation>(static_cast<cpu::Team&>(queue), *gemm_of<kMakeGemm>(signature));
-}
-
-template <GemmFromOperands kMakeGemm, class Implementation>
 ProductMath product_math(const Signature& signature) {
   const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
   return gemm_math<Implementation>(gemm ? gemm->compute : signature.in[0].dtype);
@@ -204,9 +142,7 @@ ProductMath product_math(const Signature& signature) {
 
 template <GemmFromOperands kMakeGemm, class Implementation>
 void launch(const KernelCall& call) {
-  cpu::Gemm gemm = *kMakeGemm(call.attributes, call.in, call.out[0]);
-  gemm.workspace = call.workspace;
-  Implementation::run(cpu::team_of(call), gemm);
+  Implementation::run(cpu::team_of(call), *kMakeGemm(call.attributes, call.in, call.out[0]));
 }
 
 }  // namespace detail
@@ -219,8 +155,6 @@ std::vector<Kernel> gemm_kernels(const OpCard& op) {
     kernels.push_back({.op = &op,
                        .name = Implementation::name(),
                        .supports = detail::supports<kMakeGemm, Implementation>,
-                       .workspace = detail::workspace<kMakeGemm, Implementation>,
-                       .prepare = detail::prepare<kMakeGemm, Implementation>,
                        .launch = detail::launch<kMakeGemm, Implementation>,
                        .product_math = detail::product_math<kMakeGemm, Implementation>,
                        .flushes_denormals = gemm_flushes_denormals<Implementation>(),

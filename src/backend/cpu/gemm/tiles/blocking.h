@@ -88,7 +88,7 @@ inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& co
         consider(row_blocks, column_blocks);
     }
   }
-  return {shape, {.rows = best_mc, .columns = best_nc, .row_multiple = costs.row_multiple, .column_multiple = kNr}, 1};
+  return {shape, {.rows = best_mc, .columns = best_nc, .row_multiple = costs.row_multiple, .column_multiple = kNr}};
 }
 
 // Describes rows [k, k + kc) and columns [column, column + nr) of the part of B that a block reads.
