@@ -41,8 +41,8 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   if (options.lower) graph = checked("autocast", autocast(graph, *options.lower));
   graph = checked("differentiate",
                   differentiate(graph, options.compile ? GradientOrder::kWeightsFirst : GradientOrder::kInputsFirst));
-  if (splits) graph = checked("run_deferred", run_deferred(graph));
   graph = checked("dead_code", dead_code(graph));
+  if (splits) graph = checked("run_deferred", run_deferred(graph));
   const bool recomputes = options.recompute.local || options.recompute.group > 0;
   if (options.compile) graph = release_variables(std::move(graph));
   if (options.compile) graph = checked("fold_casts", fold_casts(graph, options.shared_casts));
