@@ -28,12 +28,13 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   const auto tensor = static_cast<double>(step.layout.tensor);
   const double value = step.value_bytes;
   const auto heads = static_cast<double>(model.num_heads);
+  const double query_width = heads * static_cast<double>(model.d_head());  // also the width of attention's output
   // Norms before attention and feed-forward, divided among tensor parallel ranks by sequence parallelism (Megatron).
   double norms = 2 * stored.norm_bytes * width / tensor;
   if (stored.gathers_inputs) norms += 2 * value * width * (1 - 1 / tensor);
-  const double kv_width = stored.repeats_heads ? width : step.kv_width;
-  double attention = 2 * width + 2 * kv_width;  // queries, keys, values and output
-  if (stored.keeps_layouts) attention += width + 2 * kv_width;
+  const double kv_width = stored.repeats_heads ? query_width : step.kv_width;
+  double attention = 2 * query_width + 2 * kv_width;  // queries, keys, values and output
+  if (stored.keeps_layouts) attention += query_width + 2 * kv_width;
   const double feed_forward = (has_gate ? (stored.fuses_gate ? 3 : 4) : 2) * wide;
   LayerSaved saved;
   saved.all = step.tokens * (norms + value * (attention + feed_forward) / tensor);
@@ -42,8 +43,9 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
     saved.all += (2 * value + kMaskBytes) * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
   saved.input = value * step.tokens * width / tensor;
   // Input, queries, values, the output of attention, one wide product and the narrow one after it (torchtitan).
-  saved.selective = value * step.tokens * (4 * width + step.kv_width + wide) / tensor;
-  saved.gradients = value * step.tokens * (wide + 2 * width) / tensor;
+  saved.selective = value * step.tokens * (2 * width + 2 * query_width + step.kv_width + wide) / tensor;
+  // Of one wide product, of the output of attention and of that of the layer.
+  saved.gradients = value * step.tokens * (wide + query_width + width) / tensor;
   return saved;
 }
 
