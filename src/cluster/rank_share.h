@@ -23,7 +23,8 @@ struct ShareLaunch {
 };
 
 // The model of one rank: tensor-parallel ranks divide heads, d_ff and the vocabulary, context-parallel ranks the
-// sequence. The model has two layers; the second stands for all.
+// sequence. The model has two layers; the second stands for all. Throws Error if tensor-parallel ranks cannot divide
+// the key-value heads.
 RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);

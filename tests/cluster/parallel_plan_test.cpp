@@ -43,6 +43,25 @@ TEST(ParallelPlan, RejectsCountsThatDoNotDivide) {
   EXPECT_THAT(refusal(choice(8, 3)), HasSubstr("ranks (8) must be divisible"));
 }
 
+TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKeyHeads) {
+  SharePlans plans;
+  const auto refusal = [&](const char* heads, const char* kv_heads, int64_t tensor) {
+    const RunConfig config = resolve({{"edition", "llama"},
+                                      {"model", "custom"},
+                                      {"d-model", "768"},
+                                      {"num-heads", heads},
+                                      {"num-kv-heads", kv_heads},
+                                      {"num-layers", "4"},
+                                      {"batch", "8"},
+                                      {"device", "roofline:h100"}})
+                                 .config;
+    return plan_parallel(config, Program::kLaptime, choice(8, tensor, Shard::kNone), plans).refusal;
+  };
+  EXPECT_THAT(refusal("12", "6", 4), HasSubstr("num_kv_heads (6) must be divisible by tensor ranks (4)"));
+  EXPECT_EQ(refusal("12", "6", 2), "");
+  EXPECT_EQ(refusal("12", "2", 4), "");  // two ranks share a key head
+}
+
 TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   SharePlans plans;
   const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);
