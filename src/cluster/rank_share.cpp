@@ -178,7 +178,7 @@ RankBytes bytes_of(const DescribedRun& run) {
 const PublishedRuns& known_errors(const DescribedRun& run) {
   const DataSheet& machine = machine_of(run);
   if (run.step.layout.ranks > 1) return machine.parallel;
-  return run.program == Program::kPyTorchEager ? machine.eager : machine.compile;
+  return config_as(run.config, run.program).mode == Mode::kEager ? machine.eager : machine.compile;
 }
 
 }  // namespace laptime

@@ -62,6 +62,22 @@ TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKeyHeads) {
   EXPECT_EQ(refusal("12", "2", 4), "");  // two ranks share a key head
 }
 
+TEST(ParallelPlan, IntervalIsThatOfTheMode) {
+  SharePlans plans;
+  const DataSheet h100 = find_machine("h100");
+  const auto relative_high = [&](Mode mode, Program program) {
+    RunConfig config = small("roofline:h100");
+    config.mode = mode;
+    const ParallelPlan plan = plan_parallel(config, program, choice(1, 1, Shard::kNone), plans);
+    return *plan.high / plan.time.step;
+  };
+  ASSERT_NE(h100.eager.high, h100.compile.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kLaptime), h100.eager.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kCompile, Program::kLaptime), h100.compile.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kCompile, Program::kPyTorchEager), h100.eager.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kPyTorchCompile), h100.compile.high);
+}
+
 TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   SharePlans plans;
   const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);
