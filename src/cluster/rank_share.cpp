@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cluster/planned_activations.h"
 #include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
 #include "prepare/resolved_point.h"
@@ -150,6 +151,18 @@ size_t SharePlans::index_of(const DescribedRun& run) {
   return known_[key] = shares_.size() - 1;
 }
 
+const PlannedActivations& SharePlans::activations_of(const DescribedRun& run) {
+  DescribedRun recomputing = run;
+  recomputing.config.recompute = run.step.checkpointing == Checkpointing::kFull ? "block" : "none";
+  const ParallelLayout& layout = run.step.layout;
+  const std::string key =
+      fmt::format("{} {} {}", canonical_text(share_of(recomputing)), layout.tensor, name_of(layout.shard));
+  const auto found = activations_.find(key);
+  if (found != activations_.end()) return found->second;
+  const Prepared share = plan_share(recomputing);
+  return activations_[key] = planned_activations(share.plan, kPlannedLayers, run.config.model.d_model, layout);
+}
+
 const DataSheet& machine_of(const DescribedRun& run) {
   const std::string name = run.config.device.substr(kMachinePrefix.size());
   const std::vector<DataSheet>& machines = known_machines();
@@ -169,10 +182,12 @@ ParallelTime time_of(const DescribedRun& run, SharePlans& plans) {
   return parallel_time(*device.launch_times, machine_of(run), work, run.step);
 }
 
-RankBytes bytes_of(const DescribedRun& run) {
+RankBytes bytes_of(const DescribedRun& run, SharePlans& plans) {
   const ModelConfig& model = run.config.model;
   const FeedForward form = gpt_edition(model.edition).feed_forward;
-  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored_types(run));
+  StoredTypes stored = stored_types(run);
+  if (run.program == Program::kLaptime) stored.planned = plans.activations_of(run);
+  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
 }
 
 const PublishedRuns& known_errors(const DescribedRun& run) {

@@ -49,6 +49,18 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   return saved;
 }
 
+PlannedActivations described_activations(const LayerSaved& saved, Checkpointing checkpointing, double loss) {
+  PlannedActivations planned{.layer = saved.all, .loss = loss};
+  if (checkpointing == Checkpointing::kFull) {
+    planned.layer = saved.input;
+    planned.working = saved.all + saved.gradients;
+  } else if (checkpointing == Checkpointing::kSelective) {
+    planned.layer = std::min(saved.selective, saved.all);
+    planned.working = saved.all - planned.layer + saved.gradients;
+  }
+  return planned;
+}
+
 // Number of layers of the first pipeline rank, which holds most activations. With balancing, a rank takes layers until
 // its work exceeds an even share of the work of all layers and the head.
 double layers_of_first_rank(double layers, double layer_work, double head_work, const ParallelLayout& layout,
@@ -89,25 +101,18 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
       bytes.gathered = step.value_bytes * parameters;
       bytes.gradients = of_gradient * parameters;
     }
-  } else if (step.value_bytes < of_parameter) {
+  } else if (step.value_bytes < of_parameter && (!stored.planned || stored.planned->stores_copies)) {
     bytes.gathered = step.value_bytes * parameters;
   }
   if (layout.shard >= Shard::kGradients) bytes.gathered += stored.bucket_bytes;
   if (layout.shard == Shard::kNone && layout.data() > 1 && stored.buckets_gradients)
     bytes.gathered += of_gradient * parameters;
 
-  const LayerSaved saved = saved_of_layer(model, has_gate, step, stored);
-  double kept = saved.all;
-  double working = 0;  // bytes needed while a layer is recomputed
-  if (step.checkpointing == Checkpointing::kFull) {
-    kept = saved.input;
-    working = saved.all + saved.gradients;
-  } else if (step.checkpointing == Checkpointing::kSelective) {
-    kept = std::min(saved.selective, saved.all);
-    working = saved.all - kept + saved.gradients;
-  }
+  const auto [kept, working, loss, late, stores_copies] =
+      stored.planned ? *stored.planned
+                     : described_activations(saved_of_layer(model, has_gate, step, stored), step.checkpointing,
+                                             stored.logit_bytes * step.tokens * vocabulary);
   const double in_flight = static_cast<double>(std::min(layout.pipeline, step.micro_batches));
-  const double loss = stored.logit_bytes * step.tokens * vocabulary;
   // Backward has freed the loss before it recomputes a layer. The last pipeline rank holds the loss and one micro-batch
   // in flight.
   const double first = kept * stage * in_flight + working;
@@ -122,8 +127,9 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
   if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
-    if (bytes.gradients > bytes.activations + bytes.loss) {
-      bytes.activations = bytes.loss = 0;
+    if (bytes.gradients + late > bytes.activations + bytes.loss) {
+      bytes.activations = late;
+      bytes.loss = 0;
     } else {
       bytes.gradients = 0;
     }
