@@ -250,6 +250,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
   constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
   const ParallelLayout stated = described.step.layout;
   const Checkpointing stated_checkpointing = described.step.checkpointing;
+  SharePlans plans;
   for (const Checkpointing checkpointing : {stated_checkpointing, Checkpointing::kFull}) {
     described.step.checkpointing = checkpointing;
     for (const int64_t pipeline : kParts) {
@@ -263,7 +264,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
           continue;
         if (layout.shard == Shard::kNone && layout.data() > 1) layout.shard = Shard::kOptimizer;
         describe_batch(run, described);
-        if (bytes_of(described).total() <= kUsableFraction * static_cast<double>(machine.memory)) return;
+        if (bytes_of(described, plans).total() <= kUsableFraction * static_cast<double>(machine.memory)) return;
       }
     }
   }

@@ -35,10 +35,9 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.memory_limit.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // laptime's compile mode fuses attention, and Megatron in 16-bit types; other programs only if --keep names it.
+  // Megatron fuses attention in 16-bit types, other programs if --keep names it. laptime's plan says what it fuses.
   const bool is_ours = program == Program::kLaptime;
   const bool has_flash = (program == Program::kMegatron && is_mixed(config.dtype)) ||
-                         (is_ours && config.mode == Mode::kCompile) ||
                          (config.keep && config.keep->find("attention") != std::string::npos);
   run.attention = has_flash ? AttentionKernel::kThird : AttentionKernel::kUnfused;
   if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
@@ -98,7 +97,7 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
     if (config.memory_limit)
       plan.available =
           std::min(plan.available, static_cast<double>(parse_bytes("--memory-limit", *config.memory_limit)));
-    plan.bytes = bytes_of(plan.run);
+    plan.bytes = bytes_of(plan.run, plans);
     plan.time = time_of(plan.run, plans);
     if (const PublishedRuns& errors = known_errors(plan.run); errors.figures > 0) {
       plan.low = plan.time.step * errors.low;

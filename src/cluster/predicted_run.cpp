@@ -99,16 +99,16 @@ double PredictedRun::value() const { return *number_in(run.value); }
 namespace {
 
 // The predicted peak of reserved memory if the source states reserved memory, otherwise of allocated memory.
-double predicted_gibibytes(const PredictedRun& run) {
+double predicted_gibibytes(const PredictedRun& run, SharePlans& plans) {
   constexpr double kGibibyte = 1 << 30;
-  const RankBytes bytes = bytes_of(run.described);
+  const RankBytes bytes = bytes_of(run.described, plans);
   return (run.run.note.find("reserved") != std::string::npos ? bytes.reserved() : bytes.allocated()) / kGibibyte;
 }
 
 void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {
   const DescribedRun& described = one.described;
   if (quantity == Quantity::kMemory) {
-    one.predicted = predicted_gibibytes(one);
+    one.predicted = predicted_gibibytes(one, plans);
     one.low = *one.predicted * kMemoryLow;
     one.high = *one.predicted * kMemoryHigh;
     return;

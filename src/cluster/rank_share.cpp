@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cluster/planned_activations.h"
 #include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
 #include "prepare/resolved_point.h"
@@ -64,6 +65,9 @@ RunConfig share_of(const DescribedRun& run) {
   model.head_dim = model.d_head();
   model.num_kv_heads = part_of(model.kv_heads(), layout.tensor);
   model.num_heads = part_of(model.num_heads, layout.tensor);
+  if (model.num_heads % *model.num_kv_heads != 0)
+    throw Error::format("num_kv_heads ({}) must be divisible by tensor ranks ({})", run.config.model.kv_heads(),
+                        layout.tensor);
   model.d_ff = part_of(model.d_ff, layout.tensor);
   model.vocab_size = part_of(model.vocab_size, layout.tensor);
   model.context_length = part_of(model.context_length, layout.context);
@@ -147,6 +151,18 @@ size_t SharePlans::index_of(const DescribedRun& run) {
   return known_[key] = shares_.size() - 1;
 }
 
+const PlannedActivations& SharePlans::activations_of(const DescribedRun& run) {
+  DescribedRun recomputing = run;
+  recomputing.config.recompute = run.step.checkpointing == Checkpointing::kFull ? "block" : "none";
+  const ParallelLayout& layout = run.step.layout;
+  const std::string key =
+      fmt::format("{} {} {}", canonical_text(share_of(recomputing)), layout.tensor, name_of(layout.shard));
+  const auto found = activations_.find(key);
+  if (found != activations_.end()) return found->second;
+  const Prepared share = plan_share(recomputing);
+  return activations_[key] = planned_activations(share.plan, kPlannedLayers, run.config.model.d_model, layout);
+}
+
 const DataSheet& machine_of(const DescribedRun& run) {
   const std::string name = run.config.device.substr(kMachinePrefix.size());
   const std::vector<DataSheet>& machines = known_machines();
@@ -166,16 +182,18 @@ ParallelTime time_of(const DescribedRun& run, SharePlans& plans) {
   return parallel_time(*device.launch_times, machine_of(run), work, run.step);
 }
 
-RankBytes bytes_of(const DescribedRun& run) {
+RankBytes bytes_of(const DescribedRun& run, SharePlans& plans) {
   const ModelConfig& model = run.config.model;
   const FeedForward form = gpt_edition(model.edition).feed_forward;
-  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored_types(run));
+  StoredTypes stored = stored_types(run);
+  if (run.program == Program::kLaptime) stored.planned = plans.activations_of(run);
+  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
 }
 
 const PublishedRuns& known_errors(const DescribedRun& run) {
   const DataSheet& machine = machine_of(run);
   if (run.step.layout.ranks > 1) return machine.parallel;
-  return run.program == Program::kPyTorchEager ? machine.eager : machine.compile;
+  return config_as(run.config, run.program).mode == Mode::kEager ? machine.eager : machine.compile;
 }
 
 }  // namespace laptime

@@ -23,7 +23,8 @@ struct ShareLaunch {
 };
 
 // The model of one rank: tensor-parallel ranks divide heads, d_ff and the vocabulary, context-parallel ranks the
-// sequence. The model has two layers; the second stands for all.
+// sequence. The model has two layers; the second stands for all. Throws Error if tensor-parallel ranks cannot divide
+// the key-value heads.
 RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);
@@ -34,16 +35,19 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
 // Sums the launches by phase. If the step is recorded, only the optimizer takes host time.
 RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
 
-// The launches of all shares; each distinct share is planned once.
+// The launches and the activations of all shares; each distinct share is planned once for either.
 class SharePlans {
  public:
   // Returns the index in all() of the run's share. Throws Error if the share cannot be planned.
   size_t index_of(const DescribedRun& run);
   const std::vector<std::vector<ShareLaunch>>& all() const { return shares_; }
+  // The activations of the run's share, with the run's recomputation. Throws Error like index_of.
+  const PlannedActivations& activations_of(const DescribedRun& run);
 
  private:
   std::map<std::string, size_t> known_;  // keyed by everything that launches depend on
   std::vector<std::vector<ShareLaunch>> shares_;
+  std::map<std::string, PlannedActivations> activations_;
 };
 
 const DataSheet& machine_of(const DescribedRun& run);
@@ -51,8 +55,9 @@ const DataSheet& machine_of(const DescribedRun& run);
 // Predicts the time of a step. Throws Error like SharePlans::index_of and parallel_time.
 ParallelTime time_of(const DescribedRun& run, SharePlans& plans);
 
-// Predicts the peak memory of a rank.
-RankBytes bytes_of(const DescribedRun& run);
+// Predicts the peak memory of a rank: for laptime from the plan of its share, for other programs from what they are
+// known to store. Throws Error like SharePlans::index_of.
+RankBytes bytes_of(const DescribedRun& run, SharePlans& plans);
 
 // The deviation of published times from predictions for comparable runs; `figures` is 0 if there are none.
 const PublishedRuns& known_errors(const DescribedRun& run);

@@ -44,7 +44,7 @@ double logit_bytes(const DescribedRun& run) {
       return run.framework == Framework::kNanotron ? 2 * kLong : written_out;
     case Program::kLaptime: break;
   }
-  return value + 2 * kLong;
+  return 0;
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ struct NodeAnnotations {
   std::string scope;           // as in Place
   std::string frame;           // as in Place
   bool recomputed = false;     // repeats work of forward: counts for hfu, not mfu
-  bool deferred = false;       // a forward node that runs when backward first reads its result
+  bool deferred = false;       // a forward node of a row group, which runs when backward first needs the group
   std::vector<Place> parts{};  // for a composite that spans modules: the places of its lowered parts, in order
   Region region{};             // region of the scope
   // Inherited from the composite that the node was lowered from, if the composite's card sets it.

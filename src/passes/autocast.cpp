@@ -12,10 +12,13 @@ namespace {
 
 class Autocaster {
  public:
-  Autocaster(const Graph& graph, DType lower) : replay_(graph), lower_(lower) {}
+  Autocaster(const Graph& graph, DType lower, bool shares_copies)
+      : replay_(graph), lower_(lower), shares_copies_(shares_copies) {}
 
   Graph run() {
     for (const Node& node : replay_.from.nodes) {
+      // Backward follows: the forward of a micro-batch, and with it the context of autocast, has ended.
+      if (node.op->kind == OpKind::kSymbolic && !shares_copies_) copies_.clear();
       const bool forward = node.annotations.phase == Phase::kForward;
       const Autocast policy = forward ? node.op->autocast : Autocast::kKeep;
       if (policy == Autocast::kKeep) {
@@ -77,11 +80,14 @@ class Autocaster {
 
   Replay replay_;
   DType lower_;
+  bool shares_copies_;                 // among micro-batches
   std::map<ValueId, ValueId> copies_;  // parameter -> its copy in the lower type
 };
 
 }  // namespace
 
-Graph autocast(const Graph& graph, DType lower) { return Autocaster(graph, lower).run(); }
+Graph autocast(const Graph& graph, DType lower, bool shares_copies) {
+  return Autocaster(graph, lower, shares_copies).run();
+}
 
 }  // namespace laptime

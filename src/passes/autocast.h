@@ -6,8 +6,8 @@
 namespace laptime {
 
 // If the input is a view, casts the tensor under the chain of views and applies the views to the copy. A parameter has
-// one copy in the lower type, which lives until forward ends; an activation, and a parameter that a deferred node
-// reads, has one copy per use.
-Graph autocast(const Graph& graph, DType lower);
+// one copy in the lower type, which lives until forward ends, for each micro-batch or, with `shares_copies`, for all of
+// them; an activation, and a parameter that a deferred node reads, has one copy per use.
+Graph autocast(const Graph& graph, DType lower, bool shares_copies = false);
 
 }  // namespace laptime

@@ -38,11 +38,11 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   graph = checked("decompose", decompose(graph, options.keep, options.lower_kept));
   const bool splits = std::ranges::any_of(graph.nodes, [](const Node& node) { return node.op->split_rows != nullptr; });
   if (splits) graph = checked("split_rows", decompose(split_rows(graph), options.keep, options.lower_kept));
-  if (options.lower) graph = checked("autocast", autocast(graph, *options.lower));
+  if (options.lower) graph = checked("autocast", autocast(graph, *options.lower, options.compile));
   graph = checked("differentiate",
                   differentiate(graph, options.compile ? GradientOrder::kWeightsFirst : GradientOrder::kInputsFirst));
-  if (splits) graph = checked("run_deferred", run_deferred(graph));
   graph = checked("dead_code", dead_code(graph));
+  if (splits) graph = checked("run_deferred", run_deferred(graph));
   const bool recomputes = options.recompute.local || options.recompute.group > 0;
   if (options.compile) graph = release_variables(std::move(graph));
   if (options.compile) graph = checked("fold_casts", fold_casts(graph, options.shared_casts));

@@ -18,15 +18,12 @@ class DeferredOrder {
   Graph run() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
       const Node& node = from().nodes[i];
-      if (node.annotations.deferred && is_forward(node)) {
-        is_waiting_[i] = true;
-        continue;
+      if (is_forward(node)) {
+        const bool reads = reads_waiting(node);
+        if (reads) readers_.push_back(i);
+        is_waiting_[i] = reads || node.annotations.deferred;
       }
-      if (is_forward(node) && reads_waiting(node)) {
-        is_waiting_[i] = true;
-        readers_.push_back(i);
-        continue;
-      }
+      if (is_waiting_[i]) continue;
       need_inputs(node);
       replay_.copy(node);
     }
@@ -45,17 +42,13 @@ class DeferredOrder {
     });
   }
 
-  // Emits the waiting nodes that compute the inputs of `node`, then the nodes that can run as a result.
+  // Emits the waiting nodes that compute the inputs of `node`, then the readers that can run as a result, in order. The
+  // first nodes of other groups read no waiting node and keep waiting.
   void need_inputs(const Node& node) {
     if (!reads_waiting(node)) return;
     emit_inputs(node);
-    for (bool emitted = true; emitted;) {
-      emitted = false;
-      for (const size_t reader : readers_) {
-        if (!is_waiting_[reader] || reads_waiting(from().nodes[reader])) continue;
-        emit(reader);
-        emitted = true;
-      }
+    for (const size_t reader : readers_) {
+      if (is_waiting_[reader] && !reads_waiting(from().nodes[reader])) emit(reader);
     }
   }
 
@@ -75,7 +68,7 @@ class DeferredOrder {
 
   Replay replay_;
   std::vector<bool> is_waiting_;  // node -> whether the walk has passed it without emitting it
-  std::vector<size_t> readers_;   // nodes of forward that are not deferred themselves but read deferred values
+  std::vector<size_t> readers_;   // nodes of forward that read waiting nodes when the walk passes them, in order
 };
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace laptime {
 // Lowers every node whose card can split its rows (OpCard::split_rows).
 Graph split_rows(const Graph& graph);
 
-// Moves deferred nodes of forward to directly before the first node of backward that needs their results. Forward nodes
-// that read those results run as soon as they can. In a differentiated graph, the forward of a group then directly
-// precedes its backward, and the phases forward and backward interleave.
+// Moves deferred nodes of forward to directly before the first node of backward that needs their group. Forward nodes
+// that read deferred values run as soon as they can, so the forward of a group directly precedes its backward, and the
+// phases forward and backward interleave. The graph must be differentiated and must have no dead nodes.
 Graph run_deferred(const Graph& graph);
 
 }  // namespace laptime

@@ -28,12 +28,13 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   const auto tensor = static_cast<double>(step.layout.tensor);
   const double value = step.value_bytes;
   const auto heads = static_cast<double>(model.num_heads);
+  const double query_width = heads * static_cast<double>(model.d_head());  // also the width of attention's output
   // Norms before attention and feed-forward, divided among tensor parallel ranks by sequence parallelism (Megatron).
   double norms = 2 * stored.norm_bytes * width / tensor;
   if (stored.gathers_inputs) norms += 2 * value * width * (1 - 1 / tensor);
-  const double kv_width = stored.repeats_heads ? width : step.kv_width;
-  double attention = 2 * width + 2 * kv_width;  // queries, keys, values and output
-  if (stored.keeps_layouts) attention += width + 2 * kv_width;
+  const double kv_width = stored.repeats_heads ? query_width : step.kv_width;
+  double attention = 2 * query_width + 2 * kv_width;  // queries, keys, values and output
+  if (stored.keeps_layouts) attention += query_width + 2 * kv_width;
   const double feed_forward = (has_gate ? (stored.fuses_gate ? 3 : 4) : 2) * wide;
   LayerSaved saved;
   saved.all = step.tokens * (norms + value * (attention + feed_forward) / tensor);
@@ -42,9 +43,22 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
     saved.all += (2 * value + kMaskBytes) * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
   saved.input = value * step.tokens * width / tensor;
   // Input, queries, values, the output of attention, one wide product and the narrow one after it (torchtitan).
-  saved.selective = value * step.tokens * (4 * width + step.kv_width + wide) / tensor;
-  saved.gradients = value * step.tokens * (wide + 2 * width) / tensor;
+  saved.selective = value * step.tokens * (2 * width + 2 * query_width + step.kv_width + wide) / tensor;
+  // Of one wide product, of the output of attention and of that of the layer.
+  saved.gradients = value * step.tokens * (wide + query_width + width) / tensor;
   return saved;
+}
+
+PlannedActivations described_activations(const LayerSaved& saved, Checkpointing checkpointing, double loss) {
+  PlannedActivations planned{.layer = saved.all, .loss = loss};
+  if (checkpointing == Checkpointing::kFull) {
+    planned.layer = saved.input;
+    planned.working = saved.all + saved.gradients;
+  } else if (checkpointing == Checkpointing::kSelective) {
+    planned.layer = std::min(saved.selective, saved.all);
+    planned.working = saved.all - planned.layer + saved.gradients;
+  }
+  return planned;
 }
 
 // Number of layers of the first pipeline rank, which holds most activations. With balancing, a rank takes layers until
@@ -87,25 +101,18 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
       bytes.gathered = step.value_bytes * parameters;
       bytes.gradients = of_gradient * parameters;
     }
-  } else if (step.value_bytes < of_parameter) {
+  } else if (step.value_bytes < of_parameter && (!stored.planned || stored.planned->stores_copies)) {
     bytes.gathered = step.value_bytes * parameters;
   }
   if (layout.shard >= Shard::kGradients) bytes.gathered += stored.bucket_bytes;
   if (layout.shard == Shard::kNone && layout.data() > 1 && stored.buckets_gradients)
     bytes.gathered += of_gradient * parameters;
 
-  const LayerSaved saved = saved_of_layer(model, has_gate, step, stored);
-  double kept = saved.all;
-  double working = 0;  // bytes needed while a layer is recomputed
-  if (step.checkpointing == Checkpointing::kFull) {
-    kept = saved.input;
-    working = saved.all + saved.gradients;
-  } else if (step.checkpointing == Checkpointing::kSelective) {
-    kept = std::min(saved.selective, saved.all);
-    working = saved.all - kept + saved.gradients;
-  }
+  const auto [kept, working, loss, late, stores_copies] =
+      stored.planned ? *stored.planned
+                     : described_activations(saved_of_layer(model, has_gate, step, stored), step.checkpointing,
+                                             stored.logit_bytes * step.tokens * vocabulary);
   const double in_flight = static_cast<double>(std::min(layout.pipeline, step.micro_batches));
-  const double loss = stored.logit_bytes * step.tokens * vocabulary;
   // Backward has freed the loss before it recomputes a layer. The last pipeline rank holds the loss and one micro-batch
   // in flight.
   const double first = kept * stage * in_flight + working;
@@ -120,8 +127,9 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
   if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
-    if (bytes.gradients > bytes.activations + bytes.loss) {
-      bytes.activations = bytes.loss = 0;
+    if (bytes.gradients + late > bytes.activations + bytes.loss) {
+      bytes.activations = late;
+      bytes.loss = 0;
     } else {
       bytes.gradients = 0;
     }

@@ -2,12 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "config/machine.h"
 #include "config/model_config.h"
 #include "predict/parallel_step.h"
 
 namespace laptime {
+
+// Bytes that one micro-batch makes and frees on a rank: activations and, if they come from a plan, gradients of values
+// outside the layers and the 16-bit copies of parameters that do not outlive the step.
+struct PlannedActivations {
+  double layer = 0;            // kept by each layer from forward to backward
+  double working = 0;          // most bytes beyond those of all layers, while a layer runs
+  double loss = 0;             // most bytes beyond those of all layers, while head and loss run
+  double late = 0;             // most bytes beyond all gradients, from the backward of the first layer on
+  bool stores_copies = false;  // 16-bit copies of parameters outlive the step
+};
 
 // How a framework stores parameters, gradients and optimizer state, and which values it saves for backward.
 struct StoredTypes {
@@ -29,6 +40,7 @@ struct StoredTypes {
   bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
   double live_parameters = 0;      // number of gathered parameters kept for reuse; 0: two layers and the embedding
   double bucket_bytes = 0;         // bytes of gradients that wait to be reduced
+  std::optional<PlannedActivations> planned{};  // known from a plan: replaces all terms of activations and of the loss
 };
 
 struct RankBytes {

@@ -43,6 +43,41 @@ TEST(ParallelPlan, RejectsCountsThatDoNotDivide) {
   EXPECT_THAT(refusal(choice(8, 3)), HasSubstr("ranks (8) must be divisible"));
 }
 
+TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKeyHeads) {
+  SharePlans plans;
+  const auto refusal = [&](const char* heads, const char* kv_heads, int64_t tensor) {
+    const RunConfig config = resolve({{"edition", "llama"},
+                                      {"model", "custom"},
+                                      {"d-model", "768"},
+                                      {"num-heads", heads},
+                                      {"num-kv-heads", kv_heads},
+                                      {"num-layers", "4"},
+                                      {"batch", "8"},
+                                      {"device", "roofline:h100"}})
+                                 .config;
+    return plan_parallel(config, Program::kLaptime, choice(8, tensor, Shard::kNone), plans).refusal;
+  };
+  EXPECT_THAT(refusal("12", "6", 4), HasSubstr("num_kv_heads (6) must be divisible by tensor ranks (4)"));
+  EXPECT_EQ(refusal("12", "6", 2), "");
+  EXPECT_EQ(refusal("12", "2", 4), "");  // two ranks share a key head
+}
+
+TEST(ParallelPlan, IntervalIsThatOfTheMode) {
+  SharePlans plans;
+  const DataSheet h100 = find_machine("h100");
+  const auto relative_high = [&](Mode mode, Program program) {
+    RunConfig config = small("roofline:h100");
+    config.mode = mode;
+    const ParallelPlan plan = plan_parallel(config, program, choice(1, 1, Shard::kNone), plans);
+    return *plan.high / plan.time.step;
+  };
+  ASSERT_NE(h100.eager.high, h100.compile.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kLaptime), h100.eager.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kCompile, Program::kLaptime), h100.compile.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kCompile, Program::kPyTorchEager), h100.eager.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kPyTorchCompile), h100.compile.high);
+}
+
 TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   SharePlans plans;
   const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);
@@ -52,7 +87,7 @@ TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   EXPECT_LT(many.bytes.total(), few.bytes.total());
 }
 
-TEST(ParallelPlan, Float32NeedsTwiceTheBytesOfActivations) {
+TEST(ParallelPlan, Float32NeedsMoreBytesOfActivations) {
   SharePlans plans;
   const auto bytes = [&](const char* dtype, Program program) {
     return plan_parallel(step({{"dtype", dtype}, {"mode", "compile"}}), program, choice(8, 1, Shard::kNone), plans)
@@ -61,11 +96,40 @@ TEST(ParallelPlan, Float32NeedsTwiceTheBytesOfActivations) {
   for (const char* dtype : {"float32", "tf32"}) {
     const RankBytes wide = bytes(dtype, Program::kLaptime);
     const RankBytes narrow = bytes("bfloat16", Program::kLaptime);
-    EXPECT_DOUBLE_EQ(wide.activations, 2 * narrow.activations);
+    EXPECT_GT(wide.activations, 1.7 * narrow.activations);  // statistics of norms and softmax are float32 in both
     EXPECT_DOUBLE_EQ(wide.parameters, narrow.parameters);
     EXPECT_GT(narrow.gathered, 0);
     EXPECT_EQ(wide.gathered, 0);
     EXPECT_DOUBLE_EQ(bytes(dtype, Program::kMegatron).parameters, 2 * bytes("bfloat16", Program::kMegatron).parameters);
+  }
+}
+
+// Without --ranks, `plan` plans all layers.
+TEST(ParallelPlan, BytesOfOneRankAreThoseOfItsPlan) {
+  SharePlans plans;
+  struct Case {
+    const char *edition, *dtype, *mode, *recompute;
+    const char* lower = "none";
+  };
+  for (const Case& one : {Case{"qwen3", "bfloat16", "eager", "none"}, Case{"qwen3", "bfloat16", "compile", "none"},
+                          Case{"llama", "float32", "eager", "none"}, Case{"llama", "float32", "compile", "none"},
+                          Case{"llama", "bfloat16", "compile", "none", "scaled_dot_product_attention"},
+                          Case{"llama", "bfloat16", "eager", "block"}}) {
+    std::vector<GivenOption> given{
+        {"edition", one.edition}, {"dtype", one.dtype}, {"mode", one.mode},         {"recompute", one.recompute},
+        {"model", "custom"},      {"d-model", "512"},   {"d-ff", "1536"},           {"num-heads", "8"},
+        {"num-kv-heads", "4"},    {"num-layers", "8"},  {"vocab", "8192"},          {"context", "512"},
+        {"batch", "8"},           {"head-dim", "128"},  {"device", "roofline:h100"}};
+    if (one.lower != std::string_view("none")) given.push_back({"lower", one.lower});
+    const RunConfig config = resolve(given).config;
+    ParallelChoice alone = choice(1, 1, Shard::kNone);
+    if (config.recompute == "block") alone.checkpointing = Checkpointing::kFull;
+    const ParallelPlan plan = plan_parallel(config, Program::kLaptime, alone, plans);
+    EXPECT_EQ(plan.refusal, "");
+    const Prepared all_layers = prepare(config, find_device(config), {});
+    const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
+    EXPECT_NEAR(plan.bytes.allocated() / peak, 1, 0.02)
+        << one.edition << ' ' << one.dtype << ' ' << one.mode << ' ' << one.recompute << ' ' << one.lower;
   }
 }
 

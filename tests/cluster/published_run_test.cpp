@@ -122,7 +122,8 @@ TEST(DescribedRun, UnstatedLayoutIsTheSmallestThatFits) {
   const DescribedRun run = described(row("tp=4 pp=4 cp=2 vp=5", "not stated"));
   ASSERT_EQ(run.refusal, "");
   EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit one GPU
-  EXPECT_LE(bytes_of(run).total(), static_cast<double>(machine_of(run).memory));
+  SharePlans plans;
+  EXPECT_LE(bytes_of(run, plans).total(), static_cast<double>(machine_of(run).memory));
 }
 
 TEST(StoredTypes, DependOnTheDescribedProgram) {

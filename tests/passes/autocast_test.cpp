@@ -61,6 +61,24 @@ TEST(Autocast, CastsAnActivationForEachUse) {
   EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
 }
 
+TEST(Autocast, CastsAParameterOnceForEachMicroBatchUnlessTheyShareCopies) {
+  const auto casts_of_parameter = [](bool shares_copies) {
+    Model model;
+    for (const char* name : {"first", "second"}) {
+      model.build.current.phase = Phase::kForward;
+      const ValueId product = matmul(model.build, matmul(model.build, model.x, model.w), model.w);
+      const ValueId loss = sum_all(model.build, product);
+      model.build.current.phase = Phase::kBackward;
+      model.build.output(name, gradients(model.build, loss, std::vector<ValueId>{model.w})[0]);
+    }
+    const Graph graph = autocast(model.build.finish(), DType::kBFloat16, shares_copies);
+    return std::ranges::count_if(
+        graph.nodes, [&](const Node& node) { return node.op == &kCast && node.inputs[0] == graph.find_source("w"); });
+  };
+  EXPECT_EQ(casts_of_parameter(false), 2);
+  EXPECT_EQ(casts_of_parameter(true), 1);
+}
+
 TEST(Autocast, FollowsThePolicyOfEachOp) {
   Model model;
   const ValueId product = matmul(model.build, model.x, model.w);  // runs in bfloat16

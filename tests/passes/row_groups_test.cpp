@@ -45,16 +45,33 @@ TEST(RowGroups, BackwardOfAGroupFollowsItsForward) {
   EXPECT_EQ(phases_of_head(graph_of(config)), expected);
 }
 
-TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHead) {
-  const Graph graph = graph_of(row_groups_config());
-  int last_forward = 0;
-  int first_of_layers = 0;
-  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
-    const NodeAnnotations& at = graph.nodes[static_cast<size_t>(i)].annotations;
+// True if no node of forward follows the first node of a layer's backward.
+bool forward_ends_in_head(const Graph& graph) {
+  size_t last_forward = 0;
+  size_t first_of_layers = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeAnnotations& at = graph.nodes[i].annotations;
     if (at.phase == Phase::kForward) last_forward = i;
     if (at.phase == Phase::kBackward && at.region.layer >= 0 && first_of_layers == 0) first_of_layers = i;
   }
-  EXPECT_LT(last_forward, first_of_layers);
+  return last_forward < first_of_layers;
+}
+
+TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHead) {
+  EXPECT_TRUE(forward_ends_in_head(graph_of(row_groups_config())));
+}
+
+TEST(RowGroups, ForwardOfLoweredOpsEndsBeforeBackwardLeavesTheHead) {
+  for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16}) {
+    for (const char* lowered : {"linear", "cross_entropy"}) {
+      RunConfig config = row_groups_config(dtype);
+      if (dtype == Precision::kFloat16) config.loss_scale = "dynamic";
+      PipelineOptions options = compile_options(config, true);
+      std::erase(options.keep, lowered);
+      EXPECT_TRUE(forward_ends_in_head(run_passes(build_train_step(config), options)))
+          << name_of(dtype) << ' ' << lowered;
+    }
+  }
 }
 
 TEST(RowGroups, SavedBytesExcludeMostLogits) {

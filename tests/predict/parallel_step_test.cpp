@@ -186,6 +186,26 @@ TEST(RankBytes, CountsActivationsThatFrameworksKeep) {
   EXPECT_DOUBLE_EQ(saved({.fuses_gate = false}, true) - saved({}, true), 2 * 4 / 2.0);
 }
 
+TEST(RankBytes, HeadsMayBeWiderThanTheModel) {
+  ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  ParallelStep step = step_of(10);
+  const auto saved = [&](const StoredTypes& stored) {
+    return rank_bytes(model, false, step, stored).activations / (10 * 1000.0 * 1000);
+  };
+  const auto increase = [&](Checkpointing checkpointing, const StoredTypes& stored) {
+    step.checkpointing = checkpointing;
+    model.head_dim = 100;
+    const double narrow = saved(stored);
+    model.head_dim = 200;
+    return saved(stored) - narrow;
+  };
+  EXPECT_DOUBLE_EQ(increase(Checkpointing::kNone, {}), 2 * 2);  // queries and output, 2 bytes each
+  EXPECT_DOUBLE_EQ(increase(Checkpointing::kNone, {.repeats_heads = true}), 2 * 4);
+  EXPECT_DOUBLE_EQ(increase(Checkpointing::kNone, {.keeps_layouts = true}), 2 * 3);
+  EXPECT_DOUBLE_EQ(increase(Checkpointing::kFull, {}), 2 * 3 / 10.0);  // one layer, and the gradient of its output
+  EXPECT_DOUBLE_EQ(increase(Checkpointing::kSelective, {}), 2 * 2 + 2 * 1 / 10.0);
+}
+
 TEST(RankBytes, ReplicatedGradientsNeedBuckets) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const StoredTypes buckets{.buckets_gradients = true};

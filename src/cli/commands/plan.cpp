@@ -204,7 +204,7 @@ Checkpointing checkpointing_of(const RunConfig& config) {
                       config.recompute);
 }
 
-// Throws Error if a point is not a whole step.
+// Throws Error if a point is not a whole step, or keeps its gradients for the next step.
 void require_steps(const std::vector<ResolvedPoint>& points) {
   for (const ResolvedPoint& point : points) {
     if (point.config.pass != Pass::kStep)
@@ -212,6 +212,7 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
           "laptime plan: --pass {}: several ranks are predicted only for whole steps; use --pass step, or leave out "
           "--ranks",
           name_of(point.config.pass));
+    if (point.config.accumulate) throw Error("laptime plan: --ranks excludes --accumulate; use --micro-batches");
   }
 }
 
