@@ -292,15 +292,14 @@ class Exported:
         """The parsed content: JSON, JSON lines, CSV rows or the snapshot of memory_viz; the text of any other format."""
         if self.format == "memory_viz":
             return pickle.loads(self.content)
-        try:
-            return json.loads(self.content)
-        except ValueError:
-            pass
         if self.format == "jsonl":
             return [json.loads(line) for line in self.text.splitlines()]
         if self.format in ("csv", "nsys"):
             return list(csv.DictReader(io.StringIO(self.text)))
-        return self.text
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            return self.text
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each record, sample, event or line of the format.

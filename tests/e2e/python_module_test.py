@@ -178,6 +178,8 @@ class Module(ModuleTest):
         self.assertEqual(len(exported.data["results"][0]["times"]), 3)
         exported.write(self.folder / "hyperfine.json")
         self.assertEqual((self.folder / "hyperfine.json").read_text(), exported.text)
+        (line,) = laptime.export("jsonl", store=self.store).data
+        self.assertIn("config", line)
         (row,) = laptime.export("csv", store=self.store).data
         self.assertEqual(row["status"], "ok")
         self.assertIn("|", laptime.export("llama_bench", store=self.store).data)
