@@ -99,7 +99,8 @@ class Record(dict):
         return self.get("status") == "ok"
 
     def _cells(self, first: Record | None) -> list[str]:
-        """Name, time with interval, ratio to the first record with interval, tokens per second, and peak memory."""
+        """Name, time with interval, ratio to the first record with interval, tokens per second, and peak memory. There is
+        no ratio between a prediction and a measurement."""
         name = str(self.get("name") or "")
         seconds = self.get("median_s")
         if not self.is_ok or not seconds:
@@ -107,7 +108,8 @@ class Record(dict):
         low, high = self.get("ci_low_s"), self.get("ci_high_s")
         interval = f"±{_uncertainty(self):.1%}" if low is not None and high is not None else ""
         ratio = ""
-        if first is not None and first is not self and first.is_ok and first.get("median_s"):
+        if (first is not None and first is not self and first.is_ok and first.get("median_s")
+                and bool(first.get("predicted")) == bool(self.get("predicted"))):
             ratio = _ratio(first, self)
         rate, peak = self.get("tokens_per_second"), self.get("peak_bytes")
         return [name, _seconds(seconds), interval, ratio, f"{rate:,.0f} tokens/s" if rate else "",

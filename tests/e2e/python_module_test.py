@@ -153,9 +153,11 @@ class Module(ModuleTest):
             return laptime.Records([{"status": "ok", **first}, {"status": "ok", **second}])._rows()[1][3]
 
         self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, {"median_s": 0.1, "predicted": True}), "2.00x")
-        self.assertEqual(ratio_to({"median_s": 0.2, "count": 1}, {"median_s": 0.1, "predicted": True}), "2.0x (1.0-4.0)")
+        exact = {"median_s": 0.2, "ci_low_s": 0.2, "ci_high_s": 0.2}
+        self.assertEqual(ratio_to(exact, {"median_s": 0.1, "count": 1}), "2.0x (1.0-4.0)")
         three = {"median_s": 0.1, "mean_s": 0.1, "std_s": 0.01, "count": 3}
-        self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, three), "2.0x (1.6-2.5)")
+        self.assertEqual(ratio_to(exact, three), "2.0x (1.6-2.5)")
+        self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, three), "")
 
     def test_compare_returns_ratios(self):
         (report,) = laptime.compare(**TINY, dtype=["float32", "bfloat16"], budget=1, store="none")
