@@ -132,8 +132,11 @@ std::optional<Column> table_column(std::string_view header);
 std::vector<Column> columns_of(std::string_view list, const Records& records);
 
 // Columns for CSV and JSON. "default" means the configuration and the main results, with the unit in the header
-// ("median_s"); other columns may follow it.
-std::vector<Column> data_columns(std::string_view list, const Records& records);
+// ("median_s"); other columns may follow it. `mfu` as in share_peak_by.
+std::vector<Column> data_columns(std::string_view list, const Records& records, std::string_view mfu = "mfu");
+
+// Replaces the column mfu, if there is one, by that of another metric of the share of peak: mfu_causal or mfu_6n.
+void share_peak_by(std::string_view metric, std::vector<Column>& columns, const Records& records);
 
 // The leading default data columns: names, status and options. samples_csv() writes them, too.
 std::vector<std::string_view> configuration_columns();

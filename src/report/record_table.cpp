@@ -64,7 +64,7 @@ struct Rows {
 
   Rows(std::string_view list, std::string_view mfu, const Records& records) : list(list), heading(records) {
     choose_columns(records);
-    share_peak_by(mfu, records);
+    share_peak_by(mfu, columns, records);
   }
 
   bool are_few() const { return heading.row_count() <= kFewRecords; }
@@ -99,16 +99,6 @@ struct Rows {
       const std::vector<std::string> baselines = ratio->speedups->descriptions();
       ratio->shown = baselines.size() == 1 ? "vs " + baselines.front() : "vs baseline";
     }
-  }
-
-  // Replaces the column mfu by that of another metric; does nothing if the table has no column mfu.
-  void share_peak_by(std::string_view metric, const Records& records) {
-    Column* const share = find("mfu");
-    if (share == nullptr || metric == share->title) return;
-    Column other = columns_of(metric, records).front();
-    other.shown = peak_share_words(metric);
-    other.drop = share->drop;
-    *share = std::move(other);
   }
 
   void append(std::string_view title) {

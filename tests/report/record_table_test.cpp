@@ -45,6 +45,15 @@ TEST(RecordTable, ShowsTheRequestedKindOfMfu) {
   EXPECT_THAT(table(records, {}), AllOf(HasSubstr("of peak "), HasSubstr("50 %")));
   const TableStyle causal{.mfu = "mfu_causal"};
   EXPECT_THAT(table(records, causal), AllOf(HasSubstr("of peak (causal)"), HasSubstr("40 %"), Not(HasSubstr("50 %"))));
+  JsonLines lines("default", RecordList(records), "mfu_causal");
+  const Json row = Json::parse(lines.line(records[0]));
+  EXPECT_NEAR(row["mfu_causal"].get<double>(), 0.4, 1e-12);
+  EXPECT_FALSE(row.contains("mfu"));
+  const auto csv_of = [&](std::string_view columns) {
+    return text_from([&](const TextSink& sink) { csv(RecordList(records), columns, sink, "mfu_causal"); });
+  };
+  EXPECT_THAT(csv_of("default"), HasSubstr(",mfu_causal,"));
+  EXPECT_THAT(csv_of("name,mfu"), StartsWith("name,mfu_causal"));
   records.resize(1);
   EXPECT_THAT(table(records, causal), HasSubstr("40 % of peak (causal)"));
   EXPECT_THAT(table(records, {.mfu = "mfu_6n"}), Not(HasSubstr("of peak")));  // the number of parameters is unknown
