@@ -99,7 +99,8 @@ class Record(dict):
         return self.get("status") == "ok"
 
     def _cells(self, first: Record | None) -> list[str]:
-        """Name, time with interval, ratio to the first record with interval, tokens per second, and peak memory."""
+        """Name, time with interval, ratio to the first record with interval, tokens per second, and peak memory. There is
+        no ratio between a prediction and a measurement."""
         name = str(self.get("name") or "")
         seconds = self.get("median_s")
         if not self.is_ok or not seconds:
@@ -107,7 +108,8 @@ class Record(dict):
         low, high = self.get("ci_low_s"), self.get("ci_high_s")
         interval = f"±{_uncertainty(self):.1%}" if low is not None and high is not None else ""
         ratio = ""
-        if first is not None and first is not self and first.is_ok and first.get("median_s"):
+        if (first is not None and first is not self and first.is_ok and first.get("median_s")
+                and bool(first.get("predicted")) == bool(self.get("predicted"))):
             ratio = _ratio(first, self)
         rate, peak = self.get("tokens_per_second"), self.get("peak_bytes")
         return [name, _seconds(seconds), interval, ratio, f"{rate:,.0f} tokens/s" if rate else "",
@@ -292,15 +294,14 @@ class Exported:
         """The parsed content: JSON, JSON lines, CSV rows or the snapshot of memory_viz; the text of any other format."""
         if self.format == "memory_viz":
             return pickle.loads(self.content)
-        try:
-            return json.loads(self.content)
-        except ValueError:
-            pass
         if self.format == "jsonl":
             return [json.loads(line) for line in self.text.splitlines()]
         if self.format in ("csv", "nsys"):
             return list(csv.DictReader(io.StringIO(self.text)))
-        return self.text
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            return self.text
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each record, sample, event or line of the format.

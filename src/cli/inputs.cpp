@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/destination.h"
+#include "cli/output.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
 #include "report/columns.h"
@@ -135,6 +136,10 @@ Sweep given_sweep(const CommandWords& words, const Sweep& otherwise) {
 
 Sweep given_attention_sweep(const CommandWords& words) {
   Sweep sweep = given_sweep(words, attention_sweep());
+  // The column set `attention` is a table for people: its rows do not state their status or all options.
+  const bool names_columns = std::ranges::any_of(
+      words.flags, [](const GivenFlag& given) { return given.flag == "columns" || given.flag == "config"; });
+  if (!names_columns && !is_table(sweep.output.output)) sweep.output.columns = OutputConfig().columns;
   for (const Axis& axis : sweep.axes) {
     if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
     throw Error::format("laptime attention: the --config file is a sweep of model {}; run it with laptime bench",
@@ -212,7 +217,12 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optiona
   return checked_points(sweep, points_of(sweep), output);
 }
 
-void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points) {
+void check_budget(const TrainingBudget& budget, std::span<const ResolvedPoint> points) {
+  const bool has_step =
+      std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.config.pass == Pass::kStep; });
+  if (budget.is_asked() && !has_step && !points.empty())
+    throw Error::format("--{} counts whole steps, but every point has --pass {}; use --pass step",
+                        budget.tokens ? "tokens" : "epochs", name_of(points.front().config.pass));
   for (const ResolvedPoint& point : points) {
     if (budget.epochs && point.config.data.empty())
       throw Error(
@@ -233,7 +243,8 @@ SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& wor
                                  bool takes_calibrations)
     : store(store_to_read(command, words.output.store, output)),
       filter(filter_of(words, store, takes_calibrations)),
-      records(store, filter, [this](const std::string& problem) { problems.add(problem); }) {}
+      records(
+          store, filter, [this](const std::string& problem) { problems.add(problem); }, words.selection.last) {}
 
 ShowOptions given_selection(const CommandWords& words) {
   auto options = given_options<ShowOptions>(words);

@@ -19,8 +19,13 @@
 namespace laptime {
 namespace {
 
-void json_lines(const Records& records, std::string_view columns, const TextSink& sink) {
-  JsonLines lines(columns, records);
+// The metric that --mfu asks for.
+std::string share_of_peak(const OutputConfig& config) {
+  return config.mfu == MfuRule::kFull ? "mfu" : fmt::format("mfu_{}", name_of(config.mfu));
+}
+
+void json_lines(const Records& records, const OutputConfig& config, const TextSink& sink) {
+  JsonLines lines(config.columns, records, share_of_peak(config));
   records.all(lines.extent(), [&](const Record& record) { sink(lines.line(record)); });
 }
 
@@ -36,9 +41,9 @@ void write(const OutputConfig& config, const Records& records, const TableStyle&
   switch (config.output) {
     case OutputFormat::kTable: table(records, style, config.columns, sink); break;
     case OutputFormat::kMarkdown: markdown(records, style, config.columns, sink); break;
-    case OutputFormat::kCsv: csv(records, config.columns, sink); break;
+    case OutputFormat::kCsv: csv(records, config.columns, sink, share_of_peak(config)); break;
     case OutputFormat::kJson: json(records, sink); break;
-    case OutputFormat::kJsonl: json_lines(records, config.columns, sink); break;
+    case OutputFormat::kJsonl: json_lines(records, config, sink); break;
     case OutputFormat::kSamples: samples_csv(records, sink); break;
   }
   if (is_table(config.output)) sink(summary_below(config.columns, records));
@@ -73,7 +78,7 @@ TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
           .width = stream.width,
           .verbose = config.verbose,
           .quiet = config.quiet,
-          .mfu = config.mfu == MfuRule::kFull ? "mfu" : fmt::format("mfu_{}", name_of(config.mfu)),
+          .mfu = share_of_peak(config),
           .stored_runs = stored_runs};
 }
 
@@ -87,8 +92,10 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
   const bool to_file = !config_.output_file.empty();
   TableStream checked(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
   if (!config_.sort.empty()) sort_records(planned, config_.sort);
-  if (config_.sort.empty() && config_.output == OutputFormat::kJsonl) {
-    lines_.emplace(config_.columns, RecordList(planned));
+  if (config_.sort.empty() && config_.output == OutputFormat::kJsonl)
+    lines_.emplace(config_.columns, RecordList(planned), share_of_peak(config_));
+  if (lines_ && lines_->have_late_baselines()) lines_.reset();
+  if (lines_) {
     if (to_file) growing_.emplace(config_.output_file);
   } else if (config_.sort.empty() && config_.output == OutputFormat::kTable && !to_file) {
     live_ = std::move(checked);
@@ -111,8 +118,9 @@ void RecordOutput::add(const Record& record) {
 void RecordOutput::finish() {
   if (live_) write_output(live_->end() + summary_below(config_.columns, RecordList(records_)));
   if (!whole_) return;
-  if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
-  write_whole(*whole_, config_, RecordList(records_), style_at(*whole_, config_, stored_runs_));
+  constexpr bool kOfOneCommand = true;
+  if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort, kOfOneCommand);
+  write_whole(*whole_, config_, RecordList(records_, kOfOneCommand), style_at(*whole_, config_, stored_runs_));
 }
 
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {

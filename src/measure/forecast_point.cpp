@@ -91,6 +91,11 @@ RunConfig enlarged(RunConfig config, Enlarged what, int64_t size) {
   return config;
 }
 
+// The longest context that a search tries, in tokens: the model's, if a position table or a sliding window limits it.
+int64_t longest_context(const RunConfig& config) {
+  return std::min(config.model.max_context.value_or(kLargestContext), kLargestContext);
+}
+
 }  // namespace
 
 std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known) {
@@ -129,13 +134,14 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
     bound.least_context = 1;
     return bound;
   }
+  const int64_t longest = longest_context(point.config);
   int64_t low = 1;  // a context at which the step is launch-bound
-  int64_t high = 2;
-  while (high <= kLargestContext && at(high).holds) {
+  int64_t high = std::min<int64_t>(2, longest);
+  while (at(high).holds) {
+    if (high == longest) return bound;
     low = high;
-    high *= 2;
+    high = std::min(2 * high, longest);
   }
-  if (high > kLargestContext) return bound;
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
     (at(middle).holds ? low : high) = middle;
@@ -189,6 +195,7 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
   const RunConfig& config = point.config;
   const MachineKnowledge knowledge = known(point.device_key);
   const int64_t parts = parts_of_batch(config, what);
+  if (what == Enlarged::kContext) limit = std::min(limit, longest_context(config));
   limit = std::max<int64_t>(1, limit / parts);
   const auto attempt = [&](int64_t size) {
     if (before_plan) before_plan();

@@ -37,7 +37,8 @@ struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
   bool holds = false;  // true if launching the kernels takes longer than running them
-  // The smallest context at which the kernels take longer than their launches; none if it is above kLargestContext.
+  // The smallest context at which the kernels take longer than their launches; none if it is above kLargestContext or
+  // longer than the model allows.
   std::optional<int64_t> least_context{};
 };
 
@@ -51,8 +52,8 @@ inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of a searc
 inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a search for a context, in tokens
 
 // The largest batch size or context with which the point fits in memory; 0 if not even the smallest fits. The search
-// stops at `limit`. `before_plan`, if not null, is called before each plan is made, which may take seconds;
-// `before_plan` may throw.
+// stops at `limit` and at the longest context that the model accepts. `before_plan`, if not null, is called before each
+// plan is made, which may take seconds; `before_plan` may throw.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/words.h"
 #include "report/words.h"
 
 namespace laptime {
@@ -30,19 +31,7 @@ void PointAnswer::draw(std::function<std::string(const TextStyle& style)> pictur
 
 void PointAnswer::fill(std::vector<std::string> words, bool is_indented) {
   std::erase(words, "");
-  draw([words = std::move(words), is_indented](const TextStyle& style) {
-    std::vector<std::string> lines;
-    for (const std::string& word : words) {
-      if (!lines.empty() && (style.width == 0 || display_width(lines.back() + word) + 3 <= style.width)) {
-        lines.back() += "   " + word;
-      } else {
-        lines.push_back(lines.empty() && !is_indented ? word : "  " + word);
-      }
-    }
-    std::string text;
-    for (const std::string& line : lines) text += terminal_text(line, style.unicode) + "\n";
-    return text;
-  });
+  if (!words.empty()) parts.push_back({.words = std::move(words), .is_indented = is_indented});
 }
 
 void PointAnswer::say_findings(std::initializer_list<std::string_view> kinds) {
@@ -61,6 +50,24 @@ PointAnswer answer_without_result(const Record& record) {
   return answer;
 }
 
+namespace {
+
+std::string filled(const AnswerPart& part, const TextStyle& style) {
+  std::vector<std::string> lines;
+  for (const std::string& word : part.words) {
+    if (!lines.empty() && (style.width == 0 || display_width(lines.back() + word) + 3 <= style.width)) {
+      lines.back() += "   " + word;
+    } else {
+      lines.push_back(lines.empty() && !part.is_indented ? word : "  " + word);
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) text += terminal_text(line, style.unicode) + "\n";
+  return text;
+}
+
+}  // namespace
+
 std::string text_of(const PointAnswer& answer, const TextStyle& style) {
   std::string text;
   const auto add = [&](const std::string& line) { text += wrapped(line, style, 0); };
@@ -68,6 +75,7 @@ std::string text_of(const PointAnswer& answer, const TextStyle& style) {
   for (const AnswerPart& part : answer.parts) {
     if (!part.for_people) continue;
     for (const std::string& line : part.lines) add(line);
+    text += filled(part, style);
     if (!part.table.columns.empty()) text += text_of(part.table, style);
     if (part.picture) text += part.picture(style);
   }
@@ -79,6 +87,7 @@ std::string markdown_of(const PointAnswer& answer) {
   for (const AnswerPart& part : answer.parts) {
     if (!part.for_people) continue;
     for (const std::string& line : part.lines) text += "\n" + markdown_escaped(line) + "\n";
+    if (!part.words.empty()) text += "\n" + markdown_escaped(joined(part.words, ", ")) + "\n";
     if (!part.table.columns.empty()) text += "\n" + markdown_of(part.table);
   }
   return text;

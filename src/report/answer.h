@@ -15,9 +15,11 @@
 
 namespace laptime {
 
-// Lines, a table or a picture; an answer lists its parts in reading order.
+// Lines, words, a table or a picture; an answer lists its parts in reading order.
 struct AnswerPart {
   std::vector<std::string> lines{};  // for people; wrapped at spaces, continued with the line's own indent
+  std::vector<std::string> words{};  // for people; filled into as few lines as needed
+  bool is_indented = false;          // the first line of the words
   Table table{};                     // without columns if the part has no table
   std::function<std::string(const TextStyle& style)> picture{};  // for people; returns complete lines
   bool for_people = true;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "report/point_text.h"
 
 namespace laptime {
 namespace {
@@ -203,19 +204,34 @@ std::vector<Column> columns_of(std::string_view list, const Records& records) {
   return columns;
 }
 
-std::vector<Column> data_columns(std::string_view list, const Records& records) {
+std::vector<Column> data_columns(std::string_view list, const Records& records, std::string_view mfu) {
   constexpr std::string_view kDefault = "default";
-  if (list.substr(0, list.find(',')) != kDefault) return columns_of(list, records);
   std::vector<Column> columns;
+  if (list.substr(0, list.find(',')) != kDefault) {
+    columns = columns_of(list, records);
+    share_peak_by(mfu, columns, records);
+    return columns;
+  }
   for (const std::string_view names : {kConfiguration, kResults}) {
     for (const std::string_view name : fields_of(names, ',')) {
       const ColumnValue value(name);
       columns.push_back({.title = std::string(name), .extent = value.extent(), .drop = 1, .read = reader_of(name)});
     }
   }
-  if (list.size() == kDefault.size()) return columns;
-  for (Column& column : columns_of(list.substr(kDefault.size() + 1), records)) columns.push_back(std::move(column));
+  if (list.size() > kDefault.size()) {
+    for (Column& column : columns_of(list.substr(kDefault.size() + 1), records)) columns.push_back(std::move(column));
+  }
+  share_peak_by(mfu, columns, records);
   return columns;
+}
+
+void share_peak_by(std::string_view metric, std::vector<Column>& columns, const Records& records) {
+  const auto share = std::ranges::find(columns, "mfu", &Column::title);
+  if (share == columns.end() || metric == share->title) return;
+  Column other = columns_of(metric, records).front();
+  other.shown = peak_share_words(metric);
+  other.drop = share->drop;
+  *share = std::move(other);
 }
 
 std::vector<std::string_view> configuration_columns() { return fields_of(kConfiguration, ','); }
@@ -226,9 +242,15 @@ void add_baseline(std::span<const Column> columns, const Record& record) {
   }
 }
 
+bool have_late_baselines(std::span<const Column> columns) {
+  return std::ranges::any_of(
+      columns, [](const Column& column) { return column.speedups != nullptr && column.speedups->are_late(); });
+}
+
 Speedups speedups_of(const Records& records, Extent extent) {
   Speedups speedups;
-  records.all(Extent::kWithConfig, [&](const Record& record) { speedups.plan(record); });
+  records.all(Extent::kWithConfig,
+              [&](const Record& record) { speedups.plan(record, records.are_of_one_command() ? "" : record.run); });
   records.all(extent, [&](const Record& record) { speedups.add(record); });
   return speedups;
 }
@@ -275,10 +297,11 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   return sorted(rows, keys);
 }
 
-std::vector<Record> sort_records(std::span<const Record> records, std::string_view order) {
+std::vector<Record> sort_records(std::span<const Record> records, std::string_view order, bool are_of_one_command) {
   std::vector<Record> result;
   result.reserve(records.size());
-  for (const size_t position : sorted_positions(RecordList(records), order)) result.push_back(records[position]);
+  for (const size_t position : sorted_positions(RecordList(records, are_of_one_command), order))
+    result.push_back(records[position]);
   return result;
 }
 

@@ -110,24 +110,52 @@ void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>
     cells.emplace_back(interval ? Json(*interval.*end) : Json(nullptr));
 }
 
-std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
+// Keeps the `top` rows with the largest values (0: all rows) in their order; a note counts the others.
+void keep_largest(Table& table, const std::vector<double>& values, int64_t top) {
+  if (top <= 0 || table.rows.size() <= static_cast<size_t>(top)) return;
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted, std::greater{});
+  const double least = sorted[static_cast<size_t>(top) - 1];
+  auto ties = top - std::ranges::count_if(values, [&](double value) { return value > least; });
+  table.notes.push_back(fmt::format("  ... {} more", static_cast<int64_t>(table.rows.size()) - top));
+  size_t next = 0;
+  std::erase_if(table.rows, [&](const TableRow&) {
+    const double value = values[next++];
+    return value < least || (value == least && ties-- <= 0);
+  });
+}
+
+std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, const ProfileQuery& query) {
   std::vector<Table> tables;
   for (const ComparedRows& one : kCompared) {
     const bool is_of_summary = one.view == ProfileView::kClasses || one.view == ProfileView::kLayers;
-    const bool is_shown =
-        view == one.view || view == ProfileView::kAll || (view == ProfileView::kSummary && is_of_summary);
+    const bool is_shown = query.view == one.view || query.view == ProfileView::kAll ||
+                          (query.view == ProfileView::kSummary && is_of_summary);
     if (!is_shown) continue;
     Table table{
         .name = one.name,
         .columns = columns_from(fmt::format("<part=; {0}_s={0}; {1}_s={1}; saved_s=saved; speedup=gain; speedup_low; "
                                             "speedup_high",
                                             a.title, b.title))};
-    for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.key, one.test)) {
-      std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
-      if (part.part == "step") cells.front().text = pass_of(*a.trace);
-      add_ratio(part.ratio, part.interval, cells);
-      table.add(std::move(cells));
+    LaunchTest test = query.test;
+    if (one.test != nullptr) {
+      test = [&](const TraceLaunch& launch) { return one.test(launch) && (!query.test || query.test(launch)); };
     }
+    std::vector<TableRow> whole;  // the rows that sum up the step
+    std::vector<double> differences;
+    for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.key, test)) {
+      std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
+      add_ratio(part.ratio, part.interval, cells);
+      if (part.part == "residue" || part.part == "step") {
+        if (part.part == "step") cells.front().text = pass_of(*a.trace);
+        whole.push_back({.cells = std::move(cells)});
+      } else {
+        table.add(std::move(cells));
+        differences.push_back(std::abs(part.saved()));
+      }
+    }
+    keep_largest(table, differences, query.top);
+    std::ranges::move(whole, std::back_inserter(table.rows));
     tables.push_back(std::move(table));
   }
   return tables;
@@ -186,14 +214,14 @@ Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>&
   return table;
 }
 
-Table class_share_table(const std::vector<ComparedProfile>& profiles) {
+Table class_share_table(const std::vector<ComparedProfile>& profiles, const ProfileQuery& query) {
   Table table{.name = "class_shares", .columns = columns_from("<class=class")};
   std::map<std::string, std::vector<TableCell>> rows;
   std::vector<TableCell> residue{"residue"};
   for (size_t i = 0; i < profiles.size(); ++i) {
     const StepTotals totals = totals_of(*profiles[i].trace);
     table.columns.push_back(columns_from(fmt::format("{0}_share={0}", profiles[i].title)).front());
-    for (const LaunchSum& sum : sum_launches(*profiles[i].trace, class_of)) {
+    for (const LaunchSum& sum : sum_launches(*profiles[i].trace, class_of, query.test)) {
       std::vector<TableCell>& row = rows[sum.key];
       row.resize(profiles.size() + 1, 0.0);
       row[i + 1] = sum.total / totals.step;
@@ -206,11 +234,17 @@ Table class_share_table(const std::vector<ComparedProfile>& profiles) {
   }
   std::ranges::stable_sort(table.rows, std::greater{},
                            [](const TableRow& row) { return row.cells[1].value.get<double>(); });
-  table.add(std::move(residue));
+  std::vector<double> shares;
+  for (const TableRow& row : table.rows) {
+    double& most = shares.emplace_back(0);
+    for (size_t i = 1; i < row.cells.size(); ++i) most = std::max(most, row.cells[i].value.get<double>());
+  }
+  keep_largest(table, shares, query.top);
+  if (!query.test) table.add(std::move(residue));
   return table;
 }
 
-PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
+PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, const ProfileQuery& query) {
   PointAnswer answer{.name = fmt::format("{} compared with {}: {}", a.title, b.title, b.point)};
   const ComparedPart whole = compared_parts(*a.trace, *b.trace, class_key).back();
   if (whole.ratio) {
@@ -220,7 +254,7 @@ PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, 
     answer.say(fmt::format("{} is {} as fast as {}: {} against {}", b.title, ratio, a.title, brief_seconds(*whole.b),
                            brief_seconds(*whole.a)));
   }
-  for (Table& table : compared_tables(a, b, view)) answer.show(std::move(table));
+  for (Table& table : compared_tables(a, b, query)) answer.show(std::move(table));
   answer.say(disturbed_line({a, b}));
   return answer;
 }

@@ -50,15 +50,16 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
 // first table is the one named by the view.
 std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& query);
 
-// Compares two profiles: the speed-up in the first line, then tables part by part. The summary compares classes and
-// parts of the model.
-PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
+// Compares two profiles: the speed-up in the first line, then tables part by part, the largest saving first; `top`
+// keeps the parts that differ most. The summary compares classes and parts of the model.
+PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, const ProfileQuery& query);
 
 // One row per pair of points in two number types: the time of casts, and the speed-up that is left despite them.
 Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs);
 
-// How the share of each class changes from one profile to the next (inference, forward_backward, step).
-Table class_share_table(const std::vector<ComparedProfile>& profiles);
+// How the share of each class changes from one profile to the next (inference, forward_backward, step). Shares are
+// relative to each profile's whole step.
+Table class_share_table(const std::vector<ComparedProfile>& profiles, const ProfileQuery& query);
 
 // "! 1 of 2 profiles is disturbed: trust shares, not times"; empty if none is disturbed.
 std::string disturbed_line(const std::vector<ComparedProfile>& profiles);

@@ -36,12 +36,12 @@ void leave_out_empty(std::vector<Column>& columns, const Records& records) {
 
 }  // namespace
 
-void csv(const Records& records, std::string_view column_list, const TextSink& sink) {
+void csv(const Records& records, std::string_view column_list, const TextSink& sink, std::string_view mfu) {
   if (column_list == "all") {
     csv_of_cells(records, leaves_of, sink);
     return;
   }
-  std::vector<Column> columns = data_columns(column_list, records);
+  std::vector<Column> columns = data_columns(column_list, records, mfu);
   leave_out_empty(columns, records);
   std::vector<Json> line;
   line.reserve(columns.size());
@@ -91,8 +91,9 @@ void json(const Records& records, const TextSink& sink) {
   sink(is_empty ? "]\n" : "\n]\n");
 }
 
-JsonLines::JsonLines(std::string_view columns, const Records& expected) : is_whole_(columns == "all") {
-  if (!is_whole_) columns_ = data_columns(columns, expected);
+JsonLines::JsonLines(std::string_view columns, const Records& expected, std::string_view mfu)
+    : is_whole_(columns == "all") {
+  if (!is_whole_) columns_ = data_columns(columns, expected, mfu);
 }
 
 Extent JsonLines::extent() const { return is_whole_ ? Extent::kWhole : extent_of_columns(columns_); }

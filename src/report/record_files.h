@@ -17,7 +17,7 @@ namespace laptime {
 // Comma-separated values (RFC 4180) with data_columns(). With `all` there is a column for every leaf of the records'
 // JSON, named by its dotted path as in filters; a list of numbers or strings is one JSON cell, and lists of objects
 // (phases, kernels) are omitted. Default columns without a value in any record are omitted.
-void csv(const Records& records, std::string_view columns, const TextSink& sink);
+void csv(const Records& records, std::string_view columns, const TextSink& sink, std::string_view mfu = "mfu");
 
 using NamedCells = std::vector<std::pair<std::string, Json>>;
 // Comma-separated values of the cells that `cells_of` returns for each record, with a column for each name. A name that
@@ -29,13 +29,14 @@ void csv_of_cells(const Records& records, const std::function<NamedCells(const R
 void json(const Records& records, const TextSink& sink);
 
 // JSON lines with the columns of csv(); with `all`, each line is a complete record. Columns that compare rows (speedup)
-// find their baseline in earlier rows or in `expected`.
+// find their baseline in earlier rows or in `expected`; have_late_baselines() says if a baseline may come later.
 class JsonLines {
  public:
   // `expected` as in TableStream.
-  JsonLines(std::string_view columns, const Records& expected);
+  JsonLines(std::string_view columns, const Records& expected, std::string_view mfu = "mfu");
 
   Extent extent() const;
+  bool have_late_baselines() const { return laptime::have_late_baselines(columns_); }
   std::string line(const Record& record);
 
  private:

@@ -46,6 +46,14 @@ class Plan(ProgramTest):
             self.assertEqual(fits, "yes", key)
             self.assertNotEqual(next_one, "yes", key)
 
+    def test_largest_context_is_one_that_the_model_accepts(self):
+        for model, longest in ((["--model", "gpt2", "--num-layers", "1", "--batch", "1"], 1024),
+                               ([*MODEL, "--edition", "llama", "--max-context", "24", "--context", "8"], 24)):
+            report = self.plan(*model, "--device", "h100", "--mode", "compile", "--store", "none")
+            self.assertEqual(report["tables"]["plan"][0]["largest_context"], longest)
+            (launches,) = [one for one in report["findings"] if one["kind"] == "launch_bound"]
+            self.assertLessEqual(launches.get("below_context") or 0, longest)
+
     def test_first_line_counts_the_points_that_fit(self):
         words = ["plan", "--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
         first = lambda *more: self.laptime(*words, *more).stdout.splitlines()[0]

@@ -72,6 +72,15 @@ class Profile(ProgramTest):
         # With few steps, the ratio may lie outside the interval.
         self.assertLessEqual(step["speedup_low"], step["speedup_high"])
 
+    def test_comparison_obeys_phase_and_top(self):
+        done = self.laptime("profile", *TINY, *QUICK, "--store", "none", "--output", "json", "--compare-dtypes", "--phase",
+                            "backward", "--top", "3")
+        self.assert_ok(done)
+        for table in json.loads(done.stdout)[1]["tables"].values():
+            *parts, step = (row["part"] for row in table)
+            self.assertEqual(step, "step")
+            self.assertTrue(0 < len(parts) <= 3 and all(part.startswith("backward") for part in parts), parts)
+
     def test_comparison_of_passes_comes_first(self):
         points = self.profile("--store", "none", "--pass", "inference,step")
         self.assertEqual([point["name"].split("/")[0] for point in points], ["passes side by side", "inference", "step"])

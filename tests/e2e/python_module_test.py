@@ -42,6 +42,11 @@ class Module(ModuleTest):
         (record,) = laptime.bench(**TINY, threads=1, warmup=0, steps=3, reproducible=False, clip_norm=None)
         self.assertEqual((record["status"], record["count"], record["predicted"]), ("ok", 3, False))
 
+    def test_attention_gives_records_like_bench(self):
+        records = laptime.attention(d_model=16, context=64, batch=[2, 4], mode="compile", device="l4", steps=2, warmup=0)
+        self.assertEqual([(record.is_ok, record.batch_size) for record in records], [(True, 2), (True, 4)])
+        self.assertTrue(all(record.median_s > 0 for record in records))
+
     def test_progress_of_a_sweep_counts_points_and_never_falls(self):
         shown = []
         view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
@@ -153,9 +158,11 @@ class Module(ModuleTest):
             return laptime.Records([{"status": "ok", **first}, {"status": "ok", **second}])._rows()[1][3]
 
         self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, {"median_s": 0.1, "predicted": True}), "2.00x")
-        self.assertEqual(ratio_to({"median_s": 0.2, "count": 1}, {"median_s": 0.1, "predicted": True}), "2.0x (1.0-4.0)")
+        exact = {"median_s": 0.2, "ci_low_s": 0.2, "ci_high_s": 0.2}
+        self.assertEqual(ratio_to(exact, {"median_s": 0.1, "count": 1}), "2.0x (1.0-4.0)")
         three = {"median_s": 0.1, "mean_s": 0.1, "std_s": 0.01, "count": 3}
-        self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, three), "2.0x (1.6-2.5)")
+        self.assertEqual(ratio_to(exact, three), "2.0x (1.6-2.5)")
+        self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, three), "")
 
     def test_compare_returns_ratios(self):
         (report,) = laptime.compare(**TINY, dtype=["float32", "bfloat16"], budget=1, store="none")
@@ -178,6 +185,8 @@ class Module(ModuleTest):
         self.assertEqual(len(exported.data["results"][0]["times"]), 3)
         exported.write(self.folder / "hyperfine.json")
         self.assertEqual((self.folder / "hyperfine.json").read_text(), exported.text)
+        (line,) = laptime.export("jsonl", store=self.store).data
+        self.assertIn("config", line)
         (row,) = laptime.export("csv", store=self.store).data
         self.assertEqual(row["status"], "ok")
         self.assertIn("|", laptime.export("llama_bench", store=self.store).data)

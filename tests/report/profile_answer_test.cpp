@@ -198,14 +198,40 @@ TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
   }
   const ComparedProfile a{"eager", &trace_, "a"};
   const ComparedProfile b{"compile", &faster, "b"};
-  const PointAnswer answer = compared_answer(a, b, ProfileView::kSummary);
+  const PointAnswer answer = compared_answer(a, b, {});
   EXPECT_NEAR(cell(table_named(answer, "compared_classes"), "step", "saved_s").get<double>(), 200e-9, 1e-15);
   EXPECT_GT(table_named(answer, "compared_parts").rows.size(), 1U);
   EXPECT_THAT(text_of(answer, {}), testing::StartsWith("compile is 1.13x as fast"));
-  const Table attention = table_named(compared_answer(a, b, ProfileView::kAttention), "compared_attention");
+  const Table attention = table_named(compared_answer(a, b, {.view = ProfileView::kAttention}), "compared_attention");
   EXPECT_EQ(attention.rows.size(), 3U) << "scores, softmax, step";
-  const Table shares = class_share_table({a, b});
+  const Table shares = class_share_table({a, b}, {});
   EXPECT_NEAR(column_sum(shares, "eager_share"), 1, 1e-12);
+}
+
+TEST_F(Profile, ComparisonObeysTheFilterAndTop) {
+  StepTrace faster = trace_;
+  for (TracedStep& step : faster.steps) {
+    step.launches[3] /= 2;
+    step.total -= 200e-9;
+  }
+  const std::vector<ComparedProfile> both{{"eager", &trace_, "a"}, {"compile", &faster, "b"}};
+  const auto parts_of = [&](const ProfileQuery& query) {
+    std::vector<std::string> parts;
+    for (const TableRow& row : table_named(compared_answer(both[0], both[1], query), "compared_classes").rows)
+      parts.push_back(row.cells.front().value.text());
+    return parts;
+  };
+  const LaunchTest forward = [](const TraceLaunch& launch) { return launch.phase == "forward"; };
+  const std::vector<std::string> all = parts_of({.view = ProfileView::kClasses});
+  EXPECT_THAT(all, testing::Contains(testing::StartsWith("backward")));
+  const std::vector<std::string> selected = parts_of({.view = ProfileView::kClasses, .test = forward});
+  EXPECT_EQ(selected.back(), "step");
+  EXPECT_THAT(std::span(selected).first(selected.size() - 1), testing::Each(testing::StartsWith("forward")));
+  EXPECT_THAT(parts_of({.view = ProfileView::kClasses, .top = 1}),
+              testing::ElementsAre("forward matmul", "residue", "step"));
+  const Table shares = class_share_table(both, {.test = forward});
+  EXPECT_LT(column_sum(shares, "eager_share"), 0.9);
+  EXPECT_EQ(class_share_table(both, {.top = 1}).rows.size(), 2U) << "one class, residue";
 }
 
 }  // namespace

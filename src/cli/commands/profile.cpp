@@ -48,8 +48,8 @@ struct ProfileOptions {
     own("top", "rows per table; 0 shows all", self.top, {.otherwise = "4 in the summary, 20 in a view"});
     own("traced-steps", "time the launches of this many steps, alternating with as many untraced ones",
         self.traced_steps, {.min = 1, .max = kMaxTracedSteps});
-    own("compare-modes", "compare eager with compile, row by row", self.compare_modes);
-    own("compare-dtypes", "compare float32 with bfloat16, row by row", self.compare_dtypes);
+    own("compare-modes", "compare eager with compile, row by row, the largest saving first", self.compare_modes);
+    own("compare-dtypes", "compare float32 with bfloat16, row by row, the largest saving first", self.compare_dtypes);
   }
 };
 
@@ -82,7 +82,8 @@ bool differ_only_in(const std::string& key, const Record& a, const Record& b) {
 }
 
 // Compares each pair of points that differ only in `key`.
-void compare(const std::vector<PointResult>& profiled, const std::string& key, ProfileView view, AnswerOutput& output) {
+void compare(const std::vector<PointResult>& profiled, const std::string& key, const ProfileQuery& query,
+             AnswerOutput& output) {
   std::vector<std::pair<ComparedProfile, ComparedProfile>> pairs;
   for (size_t a = 0; a < profiled.size(); ++a) {
     for (size_t b = a + 1; b < profiled.size(); ++b) {
@@ -99,10 +100,10 @@ void compare(const std::vector<PointResult>& profiled, const std::string& key, P
     for (const auto& [left, right] : pairs) casts.findings.push_back(cast_cost(left, right));
     output.add(std::move(casts));
   }
-  for (const auto& [left, right] : pairs) output.add(compared_answer(left, right, view));
+  for (const auto& [left, right] : pairs) output.add(compared_answer(left, right, query));
 }
 
-void share_of_passes(const std::vector<PointResult>& profiled, AnswerOutput& output) {
+void share_of_passes(const std::vector<PointResult>& profiled, const ProfileQuery& query, AnswerOutput& output) {
   if (profiled.size() < 2) return;
   std::vector<ComparedProfile> passes;
   for (const PointResult& point : profiled) {
@@ -116,7 +117,7 @@ void share_of_passes(const std::vector<PointResult>& profiled, AnswerOutput& out
       answer.findings.push_back(std::move(*top));
     }
   }
-  answer.show(class_share_table(passes));
+  answer.show(class_share_table(passes, query));
   answer.say(disturbed_line(passes));
   output.add(std::move(answer));
 }
@@ -210,9 +211,9 @@ ExitCode run_profile(const ProfileCommand& command, const RankPipes& ranks) {
     are_beside ? held_back.push_back(std::move(answer)) : answers.add(std::move(answer));
   };
   output.finish = [&] {
-    if (options.compare_modes) compare(profiled, "mode", options.view, answers);
-    if (options.compare_dtypes) compare(profiled, "dtype", options.view, answers);
-    if (are_beside) share_of_passes(profiled, answers);
+    if (options.compare_modes) compare(profiled, "mode", query, answers);
+    if (options.compare_dtypes) compare(profiled, "dtype", query, answers);
+    if (are_beside) share_of_passes(profiled, query, answers);
     for (PointAnswer& answer : held_back) answers.add(std::move(answer));
     answers.finish();
   };
