@@ -101,6 +101,7 @@ class ComparePoints(CompareTest):
             (): "nothing to compare",
             ("--mode", "eager,compile", "--again"): "--again applies to a single point",
             ("--threads", "1,2,3"): "--threads has 3 values",
+            ("--pass", "forward,step"): "--pass forward,step: two passes",
             ("--mode", "eager,compile", "--within", "x"): "'x' is not a percentage",
             ("--mode", "eager,compile", "--fail-above", "200%"): "'200%' is not a percentage",
             ("--delay", "none,nosuch=1us"): "unknown op 'nosuch'",

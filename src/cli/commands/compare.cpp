@@ -71,6 +71,14 @@ void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
 }
 
+void reject_two_passes(Pass a, Pass b) {
+  if (a == b) return;
+  throw Error::format(
+      "laptime compare: --pass {},{}: two passes do different work, so their ratio does not say which is faster; give "
+      "one pass, or measure both with laptime bench",
+      name_of(a), name_of(b));
+}
+
 // The names that distinguish A from B: "mode eager". Throws Error unless the options define exactly two sides.
 std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
@@ -145,6 +153,7 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
     sides.push_back(points_of(side).front());
     reject_invalid(sides[i], names.at(i));
   }
+  reject_two_passes(sides[0].config.pass, sides[1].config.pass);
   const std::vector<ResolvedPoint> points = checked_points(command.sweep, sides);
   for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
   const std::string& name = points[0].name;
