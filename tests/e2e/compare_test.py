@@ -273,6 +273,19 @@ class CompareFiles(CompareTest):
         self.assert_ok(done)
         self.assertIn("step another", done.stdout)
 
+    def test_compares_two_points_of_different_names_only_if_their_work_is_equal(self):
+        record = self.measure("a.json")[0]
+        for change in ({"context_length": 32}, {"d_model": 64}, {"pass": "forward"}):
+            with self.subTest(change):
+                other = record | {"name": "step/other", "config": record["config"] | change}
+                if "pass" in change:
+                    other["time"] = {"forward": record["time"]["step"]}
+                self.write("b.json", [other])
+                done = self.compare("a.json", "b.json")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("--anyway", done.stderr)
+                self.assert_ok(self.compare("a.json", "b.json", "--anyway"))
+
     def test_rejects_other_machines_and_arithmetic_without_anyway(self):
         record = self.measure("a.json")[0]
         for change, said in (({"fingerprint": "another"}, "different machines"),

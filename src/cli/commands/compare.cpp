@@ -44,8 +44,7 @@ struct CompareOptions {
     own("fail-above", "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
         self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = canonical_percent});
     own("allow-missing", "for two files: let --fail-above pass even if one file lacks some points", self.allow_missing);
-    own("anyway", "for two files: also compare records from different machines or with different arithmetic",
-        self.anyway);
+    own("anyway", "for two files: also compare records of different work, machines or arithmetic", self.anyway);
   }
 
   double margin() const { return parse_percent("--within", within); }
@@ -242,7 +241,7 @@ ExitCode run_files(const CompareCommand& command) {
   bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
     has_ratio = has_ratio || pair.ratio;
-    const std::string point = fmt::format("'{}': ", spoken_name(pair.name));
+    const std::string point = fmt::format("'{}': ", pair.spoken());
     const bool is_missing = pair.unjudged == kMissing;
     if (pair.unjudged.empty()) {
       gate.judge(point, pair.ratio.value_or(0), pair.interval);
