@@ -96,7 +96,6 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   const OutputConfig& config = sweep.output;
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   if (points.size() != 1) throw Error("laptime selfcheck: only one point can be checked; give each option one value");
-  if (!points.front().device) throw Error::format("laptime selfcheck: {}", points.front().refusal);
   if (points.front().is_predicted())
     throw Error("laptime selfcheck: a predicted device has no noise; leave --device out");
   AnswerOutput output(config);
