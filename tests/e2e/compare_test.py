@@ -226,6 +226,8 @@ class CompareFiles(CompareTest):
                 self.assertEqual(self.compare("base.json", "head.json").returncode, 0)
         self.write("head.json", self.processes(record, 1.02) + self.processes(other))
         self.assertEqual(self.compare("base.json", "head.json", "--within", "10%", "--fail-above", "1%").returncode, 1)
+        self.write("head.json", self.processes(record, 1.009) + self.processes(other))
+        self.assertEqual(self.compare("base.json", "head.json", "--within", "10%", "--fail-above", "1%").returncode, 3)
         self.assertEqual(self.gate(good, "--allow-missing"), 0)
         self.assertEqual(self.gate(good + failed, "--allow-missing"), 3)
         self.assertEqual(self.gate(good + self.processes(other) + self.processes(record | {"name": "step/new"})), 3)

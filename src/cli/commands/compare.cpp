@@ -107,14 +107,13 @@ std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
 // Decides according to --fail-above whether the comparison passes; if not, prints the reason on standard error.
 class Gate {
  public:
-  explicit Gate(const CompareOptions& options) : margin_(options.margin()) {
+  explicit Gate(const CompareOptions& options) {
     if (options.fail_above) limit_ = parse_percent("--fail-above", *options.fail_above);
   }
 
   // `point` is the start of the message: "'step/...': ".
   void judge(const std::string& point, double ratio, const std::optional<Interval>& interval) {
     if (!limit_) return;
-    const Difference difference = difference_of(interval, margin_);
     const double percent = 100 * *limit_;
     if (interval && interval->low > 1 && ratio > 1 + *limit_) {
       code_ = ExitCode::kFailed;
@@ -122,7 +121,7 @@ class Gate {
     } else if (!interval) {
       reject(fmt::format("{}too few measurements to say whether B is slower by more than {:.3g} %; measure longer",
                          point, percent));
-    } else if (difference != Difference::kSame && interval->high > 1 + *limit_) {
+    } else if (interval->high > 1 + *limit_) {
       reject(
           fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, so B may or may not be slower by more than "
                       "{:.3g} %; measure longer",
@@ -137,7 +136,6 @@ class Gate {
   ExitCode code() const { return code_; }
 
  private:
-  double margin_;
   std::optional<double> limit_;
   ExitCode code_ = ExitCode::kOk;
 };
