@@ -55,24 +55,25 @@ std::string newest_run(const Store& store, bool any) {
   const Store::Problem ignored = [](const std::string&) {};
   std::string newest;  // newest run of any command
   std::string asked;
-  int64_t asked_id = 0;
+  std::pair<std::string, int64_t> asked_at;  // date and id of its newest record
   const auto look = [&](int64_t id, const Record& record) {
     if (newest.empty()) newest = record.run;
     if (record.run.empty() || (!any && record.sweep == kCalibrationSweep)) return true;
     asked = record.run;
-    asked_id = id;
+    asked_at = {record.created, id};
     return true;
   };
   const std::vector<int64_t> ids = store.ids(ignored);
   for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
   // A command that took every point from the store is newer than the records that it found there.
-  if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) {
+  if (const auto resumed = store.newest_resumed();
+      resumed && std::pair(resumed->created, resumed->newest_id) >= asked_at) {
     bool is_calibration = false;
     const auto look_at_taken = [&](int64_t, const Record& record) {
       is_calibration = record.sweep == kCalibrationSweep;
       return true;
     };
-    if (!any) store.each_of(std::span(&resumed->newest_id, 1), extent, look_at_taken, ignored);
+    if (!any) store.each_of(std::span(&resumed->taken_id, 1), extent, look_at_taken, ignored);
     if (!is_calibration) return resumed->run;
   }
   return asked.empty() ? newest : asked;

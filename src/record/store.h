@@ -122,9 +122,9 @@ class Store {
   // Whether the store has the record with this id, run and name.
   bool has(int64_t id, std::string_view run, std::string_view name) const;
 
-  // Visits all records, oldest first. An unreadable row (not a record, from a newer laptime, or on a damaged page) is
-  // skipped, and `problem` receives a message that names it. `visit` returns false to stop; the store is not locked
-  // while it runs.
+  // Visits all records, oldest first: by date, then by id. An unreadable row (not a record, from a newer laptime, or on
+  // a damaged page) is skipped, and `problem` receives a message that names it. `visit` returns false to stop; the
+  // store is not locked while it runs.
   using Visit = std::function<bool(int64_t id, const Record&)>;
   using Problem = std::function<void(const std::string&)>;
   void each(Extent extent, const Visit& visit, const Problem& problem) const {
@@ -161,10 +161,12 @@ class Store {
   std::vector<int64_t> resumed_by(std::string_view text) const;
   // Every run that took records from the store, with the records' ids.
   std::map<std::string, std::vector<int64_t>> resumed() const;
-  // The newest run that took records, and the id of the newest record at that time; none if no run did.
+  // The newest run that took records; none if no run did.
   struct Resumed {
     std::string run;
-    int64_t newest_id = 0;
+    std::string created;    // date when the run began
+    int64_t taken_id = 0;   // id of a record that the run took
+    int64_t newest_id = 0;  // the largest id at that time
   };
   std::optional<Resumed> newest_resumed() const;
 
