@@ -86,13 +86,13 @@ Store store_to_read(std::string_view command, const std::string& option, const O
   return Store::open(*path, Store::Access::kRead);
 }
 
-Filter filter_of(const StoreWords& words, const Store& store, bool takes_calibrations) {
+Filter filter_of(const StoreWords& words, const Store& store, std::span<const std::string_view> left_out) {
   Filter filter(words.filter);
   const bool names_any = names_runs(filter);
   const std::string run = words.selection.last ? newest_run(store, names_any) : words.selection.run;
   if (!run.empty()) filter.require("run", "~", run, store.resumed_by(run));
-  if (!takes_calibrations && !names_any && !words.selection.last && words.selection.run.empty())
-    filter.require(std::string(kSweepColumn), "!=", std::string(kCalibrationSweep));
+  if (names_any || words.selection.last || !words.selection.run.empty()) return filter;
+  for (const std::string_view sweep : left_out) filter.require(std::string(kSweepColumn), "!=", std::string(sweep));
   return filter;
 }
 
@@ -231,9 +231,9 @@ ExitCode StoreProblems::end() const {
 }
 
 SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output,
-                                 bool takes_calibrations)
+                                 std::span<const std::string_view> left_out)
     : store(store_to_read(command, words.output.store, output)),
-      filter(filter_of(words, store, takes_calibrations)),
+      filter(filter_of(words, store, left_out)),
       records(store, filter, [this](const std::string& problem) { problems.add(problem); }) {}
 
 ShowOptions given_selection(const CommandWords& words) {

@@ -148,9 +148,9 @@ StoreCommand<Options> given_store_command(const CommandWords& words) {
 // of `laptime calibrate` are ignored.
 struct SelectedRecords {
   // Throws Error if there is no store to read, if the output is one of the store's files, and for an unknown column.
-  // Without `takes_calibrations`, records of `laptime calibrate` are left out unless runs or sweeps are selected by
-  // name.
-  SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output, bool takes_calibrations);
+  // Records of the sweeps in `left_out` are left out unless runs or sweeps are selected by name.
+  SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output,
+                  std::span<const std::string_view> left_out = {});
   SelectedRecords(const SelectedRecords&) = delete;
   SelectedRecords& operator=(const SelectedRecords&) = delete;
 

@@ -75,7 +75,7 @@ class ComparePoints(CompareTest):
         self.assertIn("A: mode eager; B: mode compile", done.stderr)
         kept = self.stored()
         self.assertGreaterEqual(len(kept), 2 + 2 * 8)
-        self.assertEqual({record["sweep"] for record in kept}, {"compare"})
+        self.assertEqual({record["sweep"] for record in kept}, {"laptime compare"})
         with closing(sqlite3.connect(self.store)) as store:
             self.assertEqual(store.execute("SELECT count(*) FROM traces").fetchone(), (0,))
 

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rounds.h"
+#include "config/ready_sweeps.h"
 #include "data/json_documents.h"
 #include "distribution/paired_ratio.h"
 #include "export/formats.h"
@@ -22,8 +23,6 @@
 
 namespace laptime {
 namespace {
-
-constexpr std::string_view kCompareName = "compare";  // name of the command and of its records
 
 struct CompareOptions {
   bool again = false;
@@ -163,7 +162,7 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
       .margin = command.options.margin(),
       .budget = Seconds{2 * points[0].config.budget},
       .store = command.programs ? std::nullopt : store_for(config),
-      .run_name = std::string(kCompareName),
+      .run_name = std::string(kCompareSweep),
       .ranks = ranks};
   const Rounds rounds = measure_rounds(request);
   PointAnswer answer{.name = request.names.point};
@@ -301,7 +300,7 @@ ExitCode run_compare(const CompareCommand& command, const RankPipes& ranks) {
 }  // namespace
 
 constinit const Command kCompare{
-    .name = kCompareName,
+    .name = "compare",
     .arguments = "[A.json] [B.json] [OPTIONS]",
     .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =
