@@ -90,7 +90,11 @@ Filter filter_of(const StoreWords& words, const Store& store, std::span<const st
   Filter filter(words.filter);
   const bool names_any = names_runs(filter);
   const std::string run = words.selection.last ? newest_run(store, names_any) : words.selection.run;
-  if (!run.empty()) filter.require("run", "~", run, store.resumed_by(run));
+  if (!run.empty()) {
+    // A whole name selects only this run, and not another machine's run of this name, to which import added a mark.
+    const bool is_whole = words.selection.last || store.has_run(run);
+    filter.require("run", is_whole ? "=" : "~", run, store.resumed_by(run, is_whole));
+  }
   if (names_any || words.selection.last || !words.selection.run.empty()) return filter;
   for (const std::string_view sweep : left_out) filter.require(std::string(kSweepColumn), "!=", std::string(sweep));
   return filter;

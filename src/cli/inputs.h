@@ -109,14 +109,16 @@ class StoreProblems {
 
 // The options that select the records of a run.
 struct ShowOptions {
-  std::string run;    // part of a run's name; empty: every run
+  std::string run;    // a run's name, or part of one; empty: every run
   bool last = false;  // only records of the most recent run
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     const auto own = own_options("Records", visit);
-    own("run", "only records of runs whose name contains this text; --columns name,run shows the names", self.run,
-        {.otherwise = "every run", .value = "TEXT"});
+    own("run",
+        "only records of the run with this name or, if there is none, of runs whose name contains this text; "
+        "--columns name,run shows the names",
+        self.run, {.otherwise = "every run", .value = "TEXT"});
     own("last", "only records of the last run, ignoring runs of laptime calibrate", self.last);
   }
 };

@@ -240,6 +240,17 @@ bool Store::add_trace(int64_t id, const StepTrace& trace) {
   return database_->query_integer("SELECT changes()") > 0;
 }
 
+bool Store::has_run(std::string_view run) const {
+  if (resumed().contains(std::string(run))) return true;
+  const char* const table = has_listing(*database_) ? "listing" : "records";
+  Statement row(*database_, fmt::format("SELECT 1 FROM {} WHERE run = ?1 LIMIT 1", table));
+  try {
+    return row.bind(run).step();
+  } catch (const Damaged&) {  // no such run in the readable part
+    return false;
+  }
+}
+
 bool Store::has_run_of_other(std::string_view run, std::string_view fingerprint) const {
   Statement row(*database_, "SELECT 1 FROM listing WHERE run = ?1 AND fingerprint <> ?2 LIMIT 1");
   return row.bind(run, fingerprint).step();
@@ -321,10 +332,11 @@ void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
   });
 }
 
-std::vector<int64_t> Store::resumed_by(std::string_view text) const {
+std::vector<int64_t> Store::resumed_by(std::string_view text, bool is_whole) const {
   std::set<int64_t> ids;
   for (const auto& [run, taken] : resumed()) {
-    if (run.find(text) != std::string::npos) ids.insert(taken.begin(), taken.end());
+    const bool matches = is_whole ? run == text : run.find(text) != std::string::npos;
+    if (matches) ids.insert(taken.begin(), taken.end());
   }
   return {ids.begin(), ids.end()};
 }

@@ -116,6 +116,8 @@ class Store {
   std::optional<int64_t> find_same(const Record& record) const;
   // Adds a trace to a stored record. Returns false if the record already has one.
   bool add_trace(int64_t id, const StepTrace& trace);
+  // Whether a stored record, or a note on resumed records, is of a run with this name.
+  bool has_run(std::string_view run) const;
   // Whether a machine with another fingerprint has a run with this name.
   bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
 
@@ -157,8 +159,8 @@ class Store {
   // Notes that the command of this run took these records from the store instead of measuring them. Repeated notes have
   // no effect.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
-  // The ids noted for every run whose name contains this text, ascending.
-  std::vector<int64_t> resumed_by(std::string_view text) const;
+  // The ids noted for every run whose name contains this text, or for the run with this whole name, ascending.
+  std::vector<int64_t> resumed_by(std::string_view text, bool is_whole) const;
   // Every run that took records from the store, with the records' ids.
   std::map<std::string, std::vector<int64_t>> resumed() const;
   // The newest run that took records; none if no run did.

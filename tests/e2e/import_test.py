@@ -90,6 +90,22 @@ class Import(ProgramTest):
         self.assertEqual(labels("show", "--last", "--output", "jsonl", "--columns", "all"), ["newer"])
         self.assertEqual(labels("export", "jsonl", "--newest"), ["newer"])
 
+    def test_the_name_of_a_run_selects_one_machine(self):
+        record = self.stored(self.other)[0]
+        run = "2020-01-02T10:15:00Z-1"
+        for machine in ("mine", "theirs"):
+            (self.folder / f"{machine}.json").write_text(json.dumps(record | {"fingerprint": machine, "run": run}))
+        self.imported("mine.json", "theirs.json")
+
+        def machines(*words):
+            done = self.laptime("show", *words, "--store", self.store, "--output", "csv", "--columns", "fingerprint")
+            self.assert_ok(done)
+            return done.stdout.split()[1:]
+
+        self.assertEqual(machines("--run", run), ["mine"])
+        self.assertEqual(machines("--run", run[:-1]), ["mine", "theirs"])
+        self.assertEqual(machines("--last"), ["theirs"])
+
     def test_keeps_the_records_that_a_run_resumed(self):
         done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
         self.assert_ok(done)
