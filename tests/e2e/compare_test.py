@@ -134,6 +134,14 @@ class ComparePrograms(CompareTest):
         self.assertEqual(len(report["tables"]["rounds"]), 8)
         self.assert_ok(self.compare(*PREDICTED, "--program", f"{BINARY},{BINARY}", "--fail-above", "5%"))
 
+    def test_measures_the_point_of_a_sweep_file_that_has_options_of_the_output(self):
+        sweep = self.folder / "sweep.toml"
+        sweep.write_text('device = "roofline:h100"\nmode = "compile"\noutput_file = "kept.json"\noutput = "json"\nresume = true\n')
+        done = self.compare(*TINY, "--config", sweep, "--program", f"{BINARY},{BINARY}", "--store", self.store)
+        self.assert_ok(done)
+        report = json.loads((self.folder / "kept.json").read_text())[0]
+        self.assertEqual(len(report["tables"]["rounds"]), 8)
+
     def test_does_not_judge_a_build_that_fails(self):
         broken = self.script("broken", "--memory-limit", "1KiB")
         for program, said in ((broken, "out_of_memory"), ("false", "exit code 1 without a record")):

@@ -260,18 +260,14 @@ void reject_options_of_rounds(const CommandWords& words) {
   }
 }
 
-// Collects the options that describe the point, for the bench command of each program.
-ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
-  constexpr std::array<std::string_view, 5> kOwn{"output", "output-file", "store", "budget", "verbose"};
-  const std::vector<std::string> paths = split_list(options.program);
-  if (paths.size() != 2) {
-    throw Error::format("laptime compare: --program {}: give two programs, OLD,NEW", quote(options.program));
-  }
+// The two programs, and the options of their bench commands: those that describe the point, wherever they were given.
+ComparedPrograms programs_of(const CompareCommand& command) {
+  const std::vector<std::string> paths = split_list(command.options.program);
+  if (paths.size() != 2)
+    throw Error::format("laptime compare: --program {}: give two programs, OLD,NEW", quote(command.options.program));
   ComparedPrograms programs{.a = paths[0], .b = paths[1], .words = {}};
-  for (const GivenFlag& given : words.flags) {
-    const bool is_passed_on = is_of_sweep(given.flag) || given.flag == "config";
-    if (is_passed_on && std::ranges::find(kOwn, given.flag) == kOwn.end())
-      programs.words.push_back(fmt::format("--{}={}", given.flag, given.text));
+  for (const Axis& axis : command.sweep.axes) {
+    if (axis.flag != "budget") programs.words.push_back(fmt::format("--{}={}", axis.flag, joined(axis.values, ",")));
   }
   return programs;
 }
@@ -282,7 +278,7 @@ CompareCommand parse_compare(const CommandWords& words) {
   if (!command.options.program.empty()) {
     if (!command.files.empty() || command.options.again)
       throw Error("laptime compare: --program compares two builds at one point; leave out the files and --again");
-    command.programs = programs_of(command.options, words);
+    command.programs = programs_of(command);
   }
   if (command.files.empty()) return command;
   if (command.files.size() != 2) {
