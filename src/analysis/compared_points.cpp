@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/speedup.h"
 #include "base/error.h"
 #include "base/words.h"
+#include "config/label.h"
 #include "distribution/paired_ratio.h"
 #include "distribution/process_ratio.h"
 #include "distribution/verdict.h"
@@ -18,6 +20,19 @@ namespace laptime {
 namespace {
 
 bool has_predicted_rating(const Record& record) { return record.verdict.rating == kPredicted; }
+
+const Record& first_record(const MeasuredPoint& point) {
+  return point.processes.empty() ? point.failed.value() : point.processes.front();
+}
+
+// Throws Error if two points with different names do different work.
+void require_same_work(const MeasuredPoint& a, const MeasuredPoint& b) {
+  if (a.name == b.name || work_of(first_record(a)) == work_of(first_record(b))) return;
+  throw Error::format(
+      "laptime compare: {} and {} differ in model, batch, context or pass; give records of the same work, or use "
+      "--anyway to compare them nevertheless",
+      quote(a.name), quote(b.name));
+}
 
 // Throws Error if times of the points cannot be compared at all.
 void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
@@ -83,7 +98,8 @@ std::vector<std::vector<double>> add_side(const MeasuredPoint& point, std::optio
 }
 
 StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error, bool anyway) {
-  StoredPair pair{.name = a.name == b.name ? a.name : fmt::format("{} and {}", a.name, b.name)};
+  if (!anyway) require_same_work(a, b);
+  StoredPair pair{.name = a.name, .b_name = a.name == b.name ? "" : b.name};
   const std::vector<std::vector<double>> a_samples = add_side(a, pair.a, pair.a_processes);
   const std::vector<std::vector<double>> b_samples = add_side(b, pair.b, pair.b_processes);
   note_failure(pair, "B", b.failed);
@@ -122,6 +138,11 @@ StoredPair missing(const MeasuredPoint& present, bool in_a, const std::string& o
 
 std::string_view StoredPair::verdict(double margin) const {
   return unjudged.empty() ? name_of(difference_of(interval, margin)) : std::string_view(unjudged);
+}
+
+std::string StoredPair::spoken(const std::string& left_out) const {
+  const std::string text = spoken_name(name, left_out);
+  return b_name.empty() ? text : fmt::format("{} and {}", text, spoken_name(b_name, left_out));
 }
 
 ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, bool anyway) {

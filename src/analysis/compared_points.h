@@ -28,6 +28,7 @@ struct MeasuredPoints {
 // A point of one or both sets.
 struct StoredPair {
   std::string name;
+  std::string b_name{};            // the point's name in the second set, if it differs
   std::optional<double> a{}, b{};  // medians of all samples, in seconds
   int64_t a_processes = 0, b_processes = 0;
   std::optional<double> ratio{};  // B / A
@@ -38,6 +39,9 @@ struct StoredPair {
 
   // B compared with A: "faster", "slower", "same" (within `margin`), "undecided" or `unjudged`.
   std::string_view verdict(double margin) const;
+
+  // The name in words, without the words of `left_out` (spoken_name); "X and Y" if the names differ.
+  std::string spoken(const std::string& left_out = {}) const;
 };
 inline constexpr std::string_view kMissing = "missing";
 
@@ -49,7 +53,7 @@ struct ComparedPoints {
 // Pairs points with the same name; if each set has a single point, these two form a pair. A point in only one set
 // becomes a pair with a missing side. The interval of a ratio has a confidence of 99 %; with more than five points, it
 // is raised so that the chance of any error stays at 5 %. Throws Error if the sets share no point and, unless `anyway`,
-// if the records of a pair differ in machine or arithmetic, or only some of them are predicted.
+// if the records of a pair differ in work (work_of), machine or arithmetic, or only some of them are predicted.
 ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, bool anyway);
 
 }  // namespace laptime

@@ -22,6 +22,10 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
 
+// The options that determine the work of a step, besides the heads and widths of keys.
+constexpr std::array kWorkKeys{"model",      "edition",        "d_model",    "d_ff", "num_layers",  "num_heads",
+                               "vocab_size", "context_length", "batch_size", "pass", "crop_context"};
+
 // A key that two records of one command (`run`) share if they differ at most in `options`.
 std::string point_of_run(const Record& record, const std::string& run, std::vector<std::string_view> options) {
   if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // chosen by the rule
@@ -76,6 +80,14 @@ std::string point_without(const Record& record, const std::vector<std::string_vi
   config.erase("timeout");
   std::ranges::sort(config.items(), [](const auto& a, const auto& b) { return a.key < b.key; });
   return record.fingerprint + '\n' + config.dump();
+}
+
+std::string work_of(const Record& record) {
+  std::string work;
+  for (const char* const key : kWorkKeys) work += "\n" + record.config.text(key);
+  if (!has_default_key_heads(record))
+    work += fmt::format("\n{} of {}", record.config.text("num_kv_heads"), record.config.text("head_dim"));
+  return work;
 }
 
 std::optional<double> uncertainty_of(const TimeStats& time) {

@@ -25,6 +25,9 @@ struct Speedup {
 // `timeout`.
 std::string point_without(const Record& record, const std::vector<std::string_view>& options);
 
+// A key that two records share if they do the same work: equal model sizes, batch, context and pass.
+std::string work_of(const Record& record);
+
 // The baseline's time divided by the record's; none unless both records have a time.
 std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 

@@ -56,24 +56,25 @@ std::string newest_run(const Store& store, bool any) {
   const Store::Problem ignored = [](const std::string&) {};
   std::string newest;  // newest run of any command
   std::string asked;
-  int64_t asked_id = 0;
+  std::pair<std::string, int64_t> asked_at;  // date and id of its newest record
   const auto look = [&](int64_t id, const Record& record) {
     if (newest.empty()) newest = record.run;
     if (record.run.empty() || (!any && record.sweep == kCalibrationSweep)) return true;
     asked = record.run;
-    asked_id = id;
+    asked_at = {record.created, id};
     return true;
   };
   const std::vector<int64_t> ids = store.ids(ignored);
   for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
   // A command that took every point from the store is newer than the records that it found there.
-  if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) {
+  if (const auto resumed = store.newest_resumed();
+      resumed && std::pair(resumed->created, resumed->newest_id) >= asked_at) {
     bool is_calibration = false;
     const auto look_at_taken = [&](int64_t, const Record& record) {
       is_calibration = record.sweep == kCalibrationSweep;
       return true;
     };
-    if (!any) store.each_of(std::span(&resumed->newest_id, 1), extent, look_at_taken, ignored);
+    if (!any) store.each_of(std::span(&resumed->taken_id, 1), extent, look_at_taken, ignored);
     if (!is_calibration) return resumed->run;
   }
   return asked.empty() ? newest : asked;
@@ -86,13 +87,17 @@ Store store_to_read(std::string_view command, const std::string& option, const O
   return Store::open(*path, Store::Access::kRead);
 }
 
-Filter filter_of(const StoreWords& words, const Store& store, bool takes_calibrations) {
+Filter filter_of(const StoreWords& words, const Store& store, std::span<const std::string_view> left_out) {
   Filter filter(words.filter);
   const bool names_any = names_runs(filter);
   const std::string run = words.selection.last ? newest_run(store, names_any) : words.selection.run;
-  if (!run.empty()) filter.require("run", "~", run, store.resumed_by(run));
-  if (!takes_calibrations && !names_any && !words.selection.last && words.selection.run.empty())
-    filter.require(std::string(kSweepColumn), "!=", std::string(kCalibrationSweep));
+  if (!run.empty()) {
+    // A whole name selects only this run, and not another machine's run of this name, to which import added a mark.
+    const bool is_whole = words.selection.last || store.has_run(run);
+    filter.require("run", is_whole ? "=" : "~", run, store.resumed_by(run, is_whole));
+  }
+  if (names_any || words.selection.last || !words.selection.run.empty()) return filter;
+  for (const std::string_view sweep : left_out) filter.require(std::string(kSweepColumn), "!=", std::string(sweep));
   return filter;
 }
 
@@ -240,9 +245,9 @@ ExitCode StoreProblems::end() const {
 }
 
 SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output,
-                                 bool takes_calibrations)
+                                 std::span<const std::string_view> left_out)
     : store(store_to_read(command, words.output.store, output)),
-      filter(filter_of(words, store, takes_calibrations)),
+      filter(filter_of(words, store, left_out)),
       records(
           store, filter, [this](const std::string& problem) { problems.add(problem); }, words.selection.last) {}
 

@@ -110,14 +110,16 @@ class StoreProblems {
 
 // The options that select the records of a run.
 struct ShowOptions {
-  std::string run;    // part of a run's name; empty: every run
+  std::string run;    // a run's name, or part of one; empty: every run
   bool last = false;  // only records of the most recent run
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     const auto own = own_options("Records", visit);
-    own("run", "only records of runs whose name contains this text; --columns name,run shows the names", self.run,
-        {.otherwise = "every run", .value = "TEXT"});
+    own("run",
+        "only records of the run with this name or, if there is none, of runs whose name contains this text; "
+        "--columns name,run shows the names",
+        self.run, {.otherwise = "every run", .value = "TEXT"});
     own("last", "only records of the last run, ignoring runs of laptime calibrate", self.last);
   }
 };
@@ -149,9 +151,9 @@ StoreCommand<Options> given_store_command(const CommandWords& words) {
 // of `laptime calibrate` are ignored.
 struct SelectedRecords {
   // Throws Error if there is no store to read, if the output is one of the store's files, and for an unknown column.
-  // Without `takes_calibrations`, records of `laptime calibrate` are left out unless runs or sweeps are selected by
-  // name.
-  SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output, bool takes_calibrations);
+  // Records of the sweeps in `left_out` are left out unless runs or sweeps are selected by name.
+  SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output,
+                  std::span<const std::string_view> left_out = {});
   SelectedRecords(const SelectedRecords&) = delete;
   SelectedRecords& operator=(const SelectedRecords&) = delete;
 

@@ -85,10 +85,14 @@ void PlanningLine::show(size_t point, const char* stage, Seconds taken) {
   line_.show(point, progress_text(point, names_.size(), names_[point], {.stage = stage}, {}), taken);
 }
 
-ExitCode planning_exit(size_t planned, size_t points) {
-  if (planned == points && !StopSignals::requested()) return ExitCode::kOk;
-  print_message(fmt::format("interrupted: {} of {} planned", planned, counted(points, "point")));
-  return ExitCode::kInterrupted;
+ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points) {
+  if (planned < points.size() || StopSignals::requested()) {
+    print_message(fmt::format("interrupted: {} of {} planned", planned, counted(points.size(), "point")));
+    return ExitCode::kInterrupted;
+  }
+  const bool any_supported =
+      std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.refusal.empty(); });
+  return any_supported ? ExitCode::kOk : ExitCode::kFailed;
 }
 
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {

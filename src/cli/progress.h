@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,8 +97,9 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
   return planned;
 }
 
-// The exit code of a command that plans points. Prints a message if the user asked to stop.
-ExitCode planning_exit(size_t planned, size_t points);
+// The exit code of a command that plans points: kFailed if no point is supported, as for a command that runs them.
+// Prints a message if the user asked to stop.
+ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points);
 
 // Receives the results of the points of a command.
 struct PointOutput {

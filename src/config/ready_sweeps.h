@@ -27,6 +27,9 @@ Sweep attention_sweep();
 
 // The sweep name in records of `laptime calibrate`, regardless of which points ran.
 inline constexpr std::string_view kCalibrationSweep = "laptime calibrate";
+// The sweep names in records of `laptime compare` and `laptime selfcheck`: many processes of a few steps.
+inline constexpr std::string_view kCompareSweep = "laptime compare";
+inline constexpr std::string_view kSelfcheckSweep = "laptime selfcheck";
 
 // The grid of `laptime calibrate`: steps of a two-layer model at three widths and two lengths, in each mode, in float32
 // and bfloat16. Larger models have the same kinds of launches, with sizes between and beyond those of this grid. The

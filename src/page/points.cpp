@@ -7,6 +7,7 @@
 #include <array>
 #include <tuple>
 
+#include "analysis/speedup.h"
 #include "base/proc_text.h"
 #include "config/label.h"
 #include "distribution/bootstrap.h"
@@ -21,22 +22,12 @@ constexpr std::string_view kPass = "pass";
 constexpr std::string_view kMachine = "machine";
 constexpr std::string_view kPoint = "point";
 
-// Name tags and configuration keys that determine a point's work; every other option determines how it is done.
+// Name tags of the options that determine a point's work (work_of); every other option determines how it is done.
 constexpr std::array<std::string_view, 13> kWorkTags{"pass",    "model",    "edition", "ctx",   "batch",
                                                      "d_model", "d_ff",     "layers",  "heads", "vocab",
                                                      "crop",    "kv_heads", "head_dim"};
-constexpr std::array kWorkKeys{"model",      "edition",        "d_model",    "d_ff", "num_layers",  "num_heads",
-                               "vocab_size", "context_length", "batch_size", "pass", "crop_context"};
 
 bool is_of_work(std::string_view tag) { return std::ranges::find(kWorkTags, tag) != kWorkTags.end(); }
-
-std::string work_of(const Record& record) {
-  std::string work;
-  for (const char* const key : kWorkKeys) work += "\n" + record.config.text(key);
-  if (!has_default_key_heads(record))
-    work += fmt::format("\n{} of {}", record.config.text("num_kv_heads"), record.config.text("head_dim"));
-  return work;
-}
 
 // The tags and values in a name, "step/model:small/ctx:256"; a name from another program is a single value.
 std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {

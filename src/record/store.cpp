@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <map>
 #include <set>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -69,16 +71,23 @@ class Scan {
     }
   }
 
-  // The ids of all records, ascending, followed by ids that damage hides in the records table but not in the listing.
+  // The ids of all records, oldest first, including those that damage hides in the records table but not in the
+  // listing. An import may add older records after newer ones, so the order of ids is not that of dates. A record
+  // without a date follows the record with the id before its own.
   std::vector<int64_t> ids() {
-    std::vector<int64_t> ids = ids_of_records();
-    if (!has_listing(database_)) return ids;
-    std::vector<int64_t> listed;
-    add_ids("SELECT id FROM listing", listed);
-    sort(listed);
-    std::vector<int64_t> hidden;
-    std::ranges::set_difference(listed, ids, std::back_inserter(hidden));
-    std::ranges::copy_if(hidden, std::back_inserter(ids), [&](int64_t id) { return may_exist(id); });
+    std::map<int64_t, std::string> dates;  // by id
+    for (const int64_t id : ids_of_records()) dates.emplace_hint(dates.end(), id, "");
+    const char* const table = has_listing(database_) ? "listing" : "records";
+    each_row(fmt::format("SELECT id, ifnull(created, '') FROM {}", table), [&](const Statement& row) {
+      const int64_t id = row.integer(0);
+      if (dates.contains(id) || may_exist(id)) dates[id] = row.text(1);
+    });
+    std::vector<std::pair<std::string_view, int64_t>> dated;
+    for (const auto& [id, created] : dates)
+      dated.emplace_back(created.empty() && !dated.empty() ? dated.back().first : created, id);
+    std::ranges::sort(dated);
+    std::vector<int64_t> ids;
+    for (const auto& [created, id] : dated) ids.push_back(id);
     return ids;
   }
 
@@ -128,9 +137,14 @@ class Scan {
 
   // Appends the ids that the query returns; false if damage ends the rows early.
   bool add_ids(const std::string& sql, std::vector<int64_t>& ids) {
+    return each_row(sql, [&](const Statement& row) { ids.push_back(row.integer(0)); });
+  }
+
+  // Calls `take` for each row that the query returns; false if damage ends the rows early.
+  bool each_row(const std::string& sql, const std::function<void(const Statement& row)>& take) {
     try {
       Statement rows(database_, sql);
-      while (rows.step()) ids.push_back(rows.integer(0));
+      while (rows.step()) take(rows);
       return true;
     } catch (const Damaged& error) {
       problem_(error.what());
@@ -226,6 +240,17 @@ bool Store::add_trace(int64_t id, const StepTrace& trace) {
   return database_->query_integer("SELECT changes()") > 0;
 }
 
+bool Store::has_run(std::string_view run) const {
+  if (resumed().contains(std::string(run))) return true;
+  const char* const table = has_listing(*database_) ? "listing" : "records";
+  Statement row(*database_, fmt::format("SELECT 1 FROM {} WHERE run = ?1 LIMIT 1", table));
+  try {
+    return row.bind(run).step();
+  } catch (const Damaged&) {  // no such run in the readable part
+    return false;
+  }
+}
+
 bool Store::has_run_of_other(std::string_view run, std::string_view fingerprint) const {
   Statement row(*database_, "SELECT 1 FROM listing WHERE run = ?1 AND fingerprint <> ?2 LIMIT 1");
   return row.bind(run, fingerprint).step();
@@ -270,9 +295,10 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
   if (traced_steps && !database_->has_column("traces", "json")) return std::nullopt;
   const char* const traced =
       traced_steps ? "AND (SELECT json_array_length(json, '$.steps') FROM traces WHERE record_id = id) >= ?4" : "";
-  Statement rows(*database_, fmt::format("SELECT id, json FROM records WHERE config_hash = ?1 AND binary_id = ?2 "
-                                         "AND fingerprint = ?3 AND status = 'ok' {} ORDER BY id DESC LIMIT 1",
-                                         traced));
+  Statement rows(*database_,
+                 fmt::format("SELECT id, json FROM records WHERE config_hash = ?1 AND binary_id = ?2 "
+                             "AND fingerprint = ?3 AND status = 'ok' {} ORDER BY created DESC, id DESC LIMIT 1",
+                             traced));
   rows.bind(config_hash, binary_id, fingerprint);
   if (traced_steps) rows.bind_at(4, *traced_steps);
   if (!rows.step()) return std::nullopt;
@@ -284,7 +310,7 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
 std::map<std::string, int64_t> Store::finished_by_asked_hash(std::string_view binary_id) const {
   Statement rows(*database_,
                  "SELECT json_extract(json, '$.asked_hash'), id FROM records WHERE binary_id = ?1 AND "
-                 "status = 'ok' AND json_extract(json, '$.asked_hash') IS NOT NULL ORDER BY id");
+                 "status = 'ok' AND json_extract(json, '$.asked_hash') IS NOT NULL ORDER BY created, id");
   rows.bind(binary_id);
   std::map<std::string, int64_t> newest;
   while (rows.step()) newest[std::string(rows.text(0))] = rows.integer(1);
@@ -306,10 +332,11 @@ void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
   });
 }
 
-std::vector<int64_t> Store::resumed_by(std::string_view text) const {
+std::vector<int64_t> Store::resumed_by(std::string_view text, bool is_whole) const {
   std::set<int64_t> ids;
   for (const auto& [run, taken] : resumed()) {
-    if (run.find(text) != std::string::npos) ids.insert(taken.begin(), taken.end());
+    const bool matches = is_whole ? run == text : run.find(text) != std::string::npos;
+    if (matches) ids.insert(taken.begin(), taken.end());
   }
   return {ids.begin(), ids.end()};
 }
@@ -324,9 +351,12 @@ std::map<std::string, std::vector<int64_t>> Store::resumed() const {
 
 std::optional<Store::Resumed> Store::newest_resumed() const {
   if (!database_->has_column("resumed", "run")) return std::nullopt;
-  Statement row(*database_, "SELECT run, newest_id FROM resumed ORDER BY rowid DESC LIMIT 1");
+  // A run's name begins with its date, to the second.
+  Statement row(*database_,
+                "SELECT run, substr(run, 1, 20) AS created, record_id, newest_id FROM resumed "
+                "ORDER BY created DESC, rowid DESC LIMIT 1");
   if (!row.step()) return std::nullopt;
-  return Resumed{std::string(row.text(0)), row.integer(1)};
+  return Resumed{std::string(row.text(0)), std::string(row.text(1)), row.integer(2), row.integer(3)};
 }
 
 // Uses a hash, because fingerprints of machines with the same processor model share a prefix.

@@ -116,15 +116,17 @@ class Store {
   std::optional<int64_t> find_same(const Record& record) const;
   // Adds a trace to a stored record. Returns false if the record already has one.
   bool add_trace(int64_t id, const StepTrace& trace);
+  // Whether a stored record, or a note on resumed records, is of a run with this name.
+  bool has_run(std::string_view run) const;
   // Whether a machine with another fingerprint has a run with this name.
   bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
 
   // Whether the store has the record with this id, run and name.
   bool has(int64_t id, std::string_view run, std::string_view name) const;
 
-  // Visits all records, oldest first. An unreadable row (not a record, from a newer laptime, or on a damaged page) is
-  // skipped, and `problem` receives a message that names it. `visit` returns false to stop; the store is not locked
-  // while it runs.
+  // Visits all records, oldest first: by date, then by id. An unreadable row (not a record, from a newer laptime, or on
+  // a damaged page) is skipped, and `problem` receives a message that names it. `visit` returns false to stop; the
+  // store is not locked while it runs.
   using Visit = std::function<bool(int64_t id, const Record&)>;
   using Problem = std::function<void(const std::string&)>;
   void each(Extent extent, const Visit& visit, const Problem& problem) const {
@@ -157,14 +159,16 @@ class Store {
   // Notes that the command of this run took these records from the store instead of measuring them. Repeated notes have
   // no effect.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
-  // The ids noted for every run whose name contains this text, ascending.
-  std::vector<int64_t> resumed_by(std::string_view text) const;
+  // The ids noted for every run whose name contains this text, or for the run with this whole name, ascending.
+  std::vector<int64_t> resumed_by(std::string_view text, bool is_whole) const;
   // Every run that took records from the store, with the records' ids.
   std::map<std::string, std::vector<int64_t>> resumed() const;
-  // The newest run that took records, and the id of the newest record at that time; none if no run did.
+  // The newest run that took records; none if no run did.
   struct Resumed {
     std::string run;
-    int64_t newest_id = 0;
+    std::string created;    // date when the run began
+    int64_t taken_id = 0;   // id of a record that the run took
+    int64_t newest_id = 0;  // the largest id at that time
   };
   std::optional<Resumed> newest_resumed() const;
 

@@ -322,10 +322,11 @@ PointAnswer stored_comparison_answer(const std::string& a, const std::string& b,
     table.columns.push_back(std::move(column));
   const std::string common = common_words(pairs, [](const StoredPair& pair) { return pair.name; });
   for (const StoredPair& pair : pairs) {
-    std::vector<TableCell> row = ratio_row(pair.name, pair.a, pair.b, pair.ratio, pair.interval, pair.verdict(margin));
+    const std::string name = pair.b_name.empty() ? pair.name : fmt::format("{} and {}", pair.name, pair.b_name);
+    std::vector<TableCell> row = ratio_row(name, pair.a, pair.b, pair.ratio, pair.interval, pair.verdict(margin));
     row.insert(row.end(),
                {pair.a_processes, pair.b_processes, pair.reason.empty() ? TableCell() : TableCell(pair.reason)});
-    row.front().text = spoken_name(pair.name, common);
+    row.front().text = pair.spoken(common);
     table.add(std::move(row));
   }
   answer.show(std::move(table));

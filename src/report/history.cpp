@@ -5,10 +5,15 @@
 
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "config/fields_json.h"
+#include "config/run_config.h"
 #include "distribution/change_points.h"
 #include "distribution/median.h"
 #include "report/names.h"
@@ -29,18 +34,64 @@ struct Entry {
 struct Series {
   std::string name;
   std::string machine;
+  std::set<std::string> conditions;  // see conditions_of
   std::vector<Entry> entries;
 };
 
+// The arithmetic and the options that decide what was measured and how, as words of a name: "threads:2". Omits the
+// numbers that the stopping rule chose, limits on time, and the version of another program, which is its build. Also
+// omits defaults, so that records of a build that lacks an option match those of a build that has it.
+std::set<std::string> conditions_of(const Record& record) {
+  static const Json kDefaults = to_json(RunConfig());
+  const bool has_given_steps = record.stopping.rule == "fixed";
+  const auto is_omitted = [&](const Json::Member& option) {
+    const auto& [key, value] = option;
+    if (key == "warmup" || key == "steps") return !has_given_steps;
+    const Json* const usual = kDefaults.find(key);
+    return value.is_null() || (usual != nullptr && *usual == value) || key == "budget" || key == "timeout" ||
+           key == "system_version";
+  };
+  std::set<std::string> conditions{"arithmetic:" + record.math_mode};
+  for (const Json::Member& option : record.config.json().items()) {
+    if (!is_omitted(option)) conditions.insert(fmt::format("{}:{}", option.key, plain_text(option.value)));
+  }
+  return conditions;
+}
+
+// The condition as a word of a name: a file without its folder.
+std::string word_of(const std::string& condition) {
+  const size_t slash = condition.rfind('/');
+  if (slash == std::string::npos) return condition;
+  return condition.substr(0, condition.find(':') + 1) + condition.substr(slash + 1);
+}
+
+// Appends to each name the conditions that not all series of this name and machine share.
+void distinguish(std::vector<Series>& all) {
+  std::map<std::pair<std::string, std::string>, std::vector<Series*>> alike;
+  for (Series& series : all) alike[{series.name, series.machine}].push_back(&series);
+  for (const auto& [point, of_point] : alike) {
+    std::map<std::string, size_t> counts;
+    for (const Series* const series : of_point) {
+      for (const std::string& condition : series->conditions) ++counts[condition];
+    }
+    for (Series* const series : of_point) {
+      for (const std::string& condition : series->conditions) {
+        if (counts[condition] < of_point.size()) series->name += "/" + word_of(condition);
+      }
+    }
+  }
+}
+
 std::vector<Series> series_of(const Records& records, const HistoryOptions& options) {
   std::vector<Series> all;
-  std::map<std::pair<std::string, std::string>, size_t> known;
+  std::map<std::tuple<std::string, std::string, std::set<std::string>>, size_t> known;
   records.each(Extent::kWhole, [&](const Record& record) {
     if (record.status != Status::kOk || is_predicted(record)) return true;
     const std::optional<double> value = options.metric->read(record);
     if (!value || !std::isfinite(*value)) return true;
-    const auto [found, is_new] = known.try_emplace({record.name, record.fingerprint + record.math_mode}, all.size());
-    if (is_new) all.push_back({record.name, record.fingerprint, {}});
+    const std::set<std::string> conditions = conditions_of(record);
+    const auto [found, is_new] = known.try_emplace({record.name, record.fingerprint, conditions}, all.size());
+    if (is_new) all.push_back({record.name, record.fingerprint, conditions, {}});
     std::vector<Entry>& entries = all[found->second].entries;
     const std::string build = record.binary.commit + " " + record.binary.id;
     if (!options.by_commit || entries.empty() || entries.back().build != build)
@@ -48,6 +99,7 @@ std::vector<Series> series_of(const Records& records, const HistoryOptions& opti
     entries.back().values.push_back(*value);
     return true;
   });
+  distinguish(all);
   for (Series& series : all) {
     for (Entry& entry : series.entries) entry.value = median(entry.values);
     if (series.entries.size() > kMostOfSeries)

@@ -66,7 +66,8 @@ class SweepRun {
       outcome_.ended_by = std::current_exception();
     }
     outcome_.interrupted = signals_.count() > 0;
-    outcome_.failed = outcome_.failed || (unsupported_ > 0 && unsupported_ == points_.size());
+    const bool none_supported = unsupported_ > 0 && unsupported_ == points_.size() && !options_.is_part_of_supported;
+    outcome_.failed = outcome_.failed || none_supported;
     warn(store_.settle());
     outcome_.lost = store_.lost();
     return outcome_;

@@ -75,7 +75,7 @@ class ComparePoints(CompareTest):
         self.assertIn("A: mode eager; B: mode compile", done.stderr)
         kept = self.stored()
         self.assertGreaterEqual(len(kept), 2 + 2 * 8)
-        self.assertEqual({record["sweep"] for record in kept}, {"compare"})
+        self.assertEqual({record["sweep"] for record in kept}, {"laptime compare"})
         with closing(sqlite3.connect(self.store)) as store:
             self.assertEqual(store.execute("SELECT count(*) FROM traces").fetchone(), (0,))
 
@@ -101,6 +101,7 @@ class ComparePoints(CompareTest):
             (): "nothing to compare",
             ("--mode", "eager,compile", "--again"): "--again applies to a single point",
             ("--threads", "1,2,3"): "--threads has 3 values",
+            ("--pass", "forward,step"): "--pass forward,step: two passes",
             ("--mode", "eager,compile", "--within", "x"): "'x' is not a percentage",
             ("--mode", "eager,compile", "--fail-above", "200%"): "'200%' is not a percentage",
             ("--delay", "none,nosuch=1us"): "unknown op 'nosuch'",
@@ -132,6 +133,14 @@ class ComparePrograms(CompareTest):
         self.assertEqual(report["tables"]["phases"][-1]["verdict"], "slower")
         self.assertEqual(len(report["tables"]["rounds"]), 8)
         self.assert_ok(self.compare(*PREDICTED, "--program", f"{BINARY},{BINARY}", "--fail-above", "5%"))
+
+    def test_measures_the_point_of_a_sweep_file_that_has_options_of_the_output(self):
+        sweep = self.folder / "sweep.toml"
+        sweep.write_text('device = "roofline:h100"\nmode = "compile"\noutput_file = "kept.json"\noutput = "json"\nresume = true\n')
+        done = self.compare(*TINY, "--config", sweep, "--program", f"{BINARY},{BINARY}", "--store", self.store)
+        self.assert_ok(done)
+        report = json.loads((self.folder / "kept.json").read_text())[0]
+        self.assertEqual(len(report["tables"]["rounds"]), 8)
 
     def test_does_not_judge_a_build_that_fails(self):
         broken = self.script("broken", "--memory-limit", "1KiB")
@@ -225,6 +234,8 @@ class CompareFiles(CompareTest):
                 self.assertEqual(self.compare("base.json", "head.json").returncode, 0)
         self.write("head.json", self.processes(record, 1.02) + self.processes(other))
         self.assertEqual(self.compare("base.json", "head.json", "--within", "10%", "--fail-above", "1%").returncode, 1)
+        self.write("head.json", self.processes(record, 1.009) + self.processes(other))
+        self.assertEqual(self.compare("base.json", "head.json", "--within", "10%", "--fail-above", "1%").returncode, 3)
         self.assertEqual(self.gate(good, "--allow-missing"), 0)
         self.assertEqual(self.gate(good + failed, "--allow-missing"), 3)
         self.assertEqual(self.gate(good + self.processes(other) + self.processes(record | {"name": "step/new"})), 3)
@@ -271,6 +282,19 @@ class CompareFiles(CompareTest):
         done = self.compare("a.json", "b.jsonl")
         self.assert_ok(done)
         self.assertIn("step another", done.stdout)
+
+    def test_compares_two_points_of_different_names_only_if_their_work_is_equal(self):
+        record = self.measure("a.json")[0]
+        for change in ({"context_length": 32}, {"d_model": 64}, {"pass": "forward"}):
+            with self.subTest(change):
+                other = record | {"name": "step/other", "config": record["config"] | change}
+                if "pass" in change:
+                    other["time"] = {"forward": record["time"]["step"]}
+                self.write("b.json", [other])
+                done = self.compare("a.json", "b.json")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("--anyway", done.stderr)
+                self.assert_ok(self.compare("a.json", "b.json", "--anyway"))
 
     def test_rejects_other_machines_and_arithmetic_without_anyway(self):
         record = self.measure("a.json")[0]

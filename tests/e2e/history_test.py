@@ -46,6 +46,19 @@ class History(ProgramTest):
         self.assertIn("no change of level", self.history("--within", "50%").stdout)
         self.assertIn("no change of level", self.history("--metric", "peak_memory").stdout)
 
+    def test_leaves_out_the_records_of_comparisons(self):
+        for _ in range(4):
+            self.assert_ok(self.bench(*MEASURED))
+
+        def compared(number, record):
+            record["sweep"] = "laptime compare" if number > 1 else None
+
+        self.change_records(compared)
+        for words, count in (([], 2), (["sweep != x"], 4)):
+            done = self.history(*words, "--each-record", "--output", "json")
+            self.assert_ok(done)
+            self.assertEqual(len(json.loads(done.stdout)[0]["tables"]["history"]), count)
+
     def test_states_why_there_is_no_history(self):
         self.assert_ok(self.bench(*PREDICTED, "--warmup", "0", "--steps", "1"))
         done = self.history()

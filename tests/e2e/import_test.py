@@ -73,6 +73,39 @@ class Import(ProgramTest):
         self.assertEqual(others[2:], [others[2]] * 2)
         self.assertNotEqual(others[2], runs[2])
 
+    def test_an_older_record_stays_older_than_those_of_the_store(self):
+        record = self.stored(self.other)[0]
+        older = record | {"created": "2020-01-02T10:15:00Z", "run": "2020-01-02T10:15:00Z-1", "label": "older"}
+        newer = record | {"created": "2020-01-02T10:16:00Z", "run": "2020-01-02T10:16:00Z-2", "label": "newer"}
+        (self.folder / "newer.json").write_text(json.dumps(newer))
+        (self.folder / "older.json").write_text(json.dumps(older))
+        self.imported("newer.json", "older.json")
+
+        def labels(*words):
+            done = self.laptime(*words, "--store", self.store)
+            self.assert_ok(done)
+            return [json.loads(line)["label"] for line in done.stdout.splitlines()]
+
+        self.assertEqual(labels("show", "--output", "jsonl", "--columns", "all"), ["older", "newer"])
+        self.assertEqual(labels("show", "--last", "--output", "jsonl", "--columns", "all"), ["newer"])
+        self.assertEqual(labels("export", "jsonl", "--newest"), ["newer"])
+
+    def test_the_name_of_a_run_selects_one_machine(self):
+        record = self.stored(self.other)[0]
+        run = "2020-01-02T10:15:00Z-1"
+        for machine in ("mine", "theirs"):
+            (self.folder / f"{machine}.json").write_text(json.dumps(record | {"fingerprint": machine, "run": run}))
+        self.imported("mine.json", "theirs.json")
+
+        def machines(*words):
+            done = self.laptime("show", *words, "--store", self.store, "--output", "csv", "--columns", "fingerprint")
+            self.assert_ok(done)
+            return done.stdout.split()[1:]
+
+        self.assertEqual(machines("--run", run), ["mine"])
+        self.assertEqual(machines("--run", run[:-1]), ["mine", "theirs"])
+        self.assertEqual(machines("--last"), ["theirs"])
+
     def test_keeps_the_records_that_a_run_resumed(self):
         done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
         self.assert_ok(done)

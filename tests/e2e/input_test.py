@@ -142,6 +142,12 @@ class WrongInput(ProgramTest):
         self.assertIn("unsupported", done.stdout)
 
     def test_a_sweep_without_a_supported_point_fails(self):
+        for words in (["bench"], ["profile"], ["memory"], ["memory", "--run"], ["plan"], ["explain"], ["selfcheck"],
+                      ["compare", "--again"]):
+            with self.subTest(words):
+                done = self.laptime(*words, *TINY, "--dtype", "tf32", "--store", "none")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("tf32 is a mode of NVIDIA tensor cores", done.stdout)
         self.assertEqual(self.bench(*TINY, "--dtype", "tf32", "--steps", "1").returncode, 1)
         self.assert_ok(self.bench(*TINY, "--device", "cuda,roofline:h100", "--steps", "1"))
         self.assertEqual([record["status"] for record in self.stored()], ["unsupported", "unsupported", "ok"])

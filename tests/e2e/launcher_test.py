@@ -46,6 +46,18 @@ class Launcher(LauncherTest):
         self.assert_ok(again)
         self.assertEqual(len(self.sweep_of(joined)), POINTS)
 
+    def test_a_part_keeps_its_invalid_points(self):
+        words = ["bench", "--d-model", "32", "--device", "roofline:h100", *ONE_STEP]
+        invalid = "5,7"  # numbers of heads that do not divide d_model
+        stores = [self.folder / f"part{k}.sqlite" for k in (1, 2, 3)]
+        for k, store in enumerate(stores, 1):
+            self.assert_ok(self.laptime(*words, "--num-heads", f"2,{invalid}", "--part", f"{k}/3", "--store", store))
+        self.assert_ok(self.laptime("import", *stores, "--store", self.store))
+        self.assertEqual({record["config"]["num_heads"]: record["status"] for record in self.stored()},
+                         {2: "ok", 5: "unsupported", 7: "unsupported"})
+        none = self.laptime(*words, "--num-heads", invalid, "--part", "1/2", "--store", stores[0])
+        self.assertEqual(none.returncode, 2, none.stderr)
+
     def test_slurm_array_task_selects_the_part(self):
         for name, value in [("ID", "2"), ("MIN", "0"), ("COUNT", "3")]:
             self.environment[f"SLURM_ARRAY_TASK_{name}"] = value

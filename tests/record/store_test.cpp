@@ -295,7 +295,7 @@ TEST_F(StoreTest, ReadsAndUpgradesStoresOfEveryEarlierSchema) {
       EXPECT_EQ(reading.kernel_choices("m1").size(), by_device ? 1U : 0U) << version;
       EXPECT_EQ(reading.measured_peaks("m1").size(), by_device ? 1U : 0U) << version;
       EXPECT_FALSE(reading.newest_resumed()) << version;
-      EXPECT_TRUE(reading.resumed_by("").empty()) << version;
+      EXPECT_TRUE(reading.resumed_by("", false).empty()) << version;
     }
     EXPECT_EQ(bytes_of(path_), before) << version;
     Store store = Store::open(path_);
@@ -319,22 +319,6 @@ TEST_F(StoreTest, ReadsAndUpgradesStoresOfEveryEarlierSchema) {
     EXPECT_TRUE(Store::open(path_).launch_costs("m1").empty());
     EXPECT_EQ(visited(Store::open(path_), Extent::kListed), (std::vector<std::string>{sample_record().name, "new"}));
   }
-}
-
-// A command that takes every point from the store adds no record of its own.
-TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyResumed) {
-  Store store = Store::open(path_);
-  EXPECT_FALSE(store.newest_resumed());
-  EXPECT_TRUE(store.resumed_by("").empty());
-  const int64_t first = store.append(sample_record("one"));
-  const int64_t second = store.append(sample_record("two"));
-  const std::vector<int64_t> both{first, second};
-  store.add_resumed("20260102T101500-1", both);
-  store.add_resumed("20260102T101600-2", std::span(both).last(1));
-  EXPECT_EQ(store.resumed_by("T101500-1"), both);
-  EXPECT_EQ(store.resumed_by("T101600"), std::vector<int64_t>{second});
-  EXPECT_EQ(store.newest_resumed()->run, "20260102T101600-2");
-  EXPECT_EQ(store.newest_resumed()->newest_id, second);
 }
 
 TEST_F(StoreTest, UpgradedStoreHasTheSchemaOfANewOne) {

@@ -176,6 +176,14 @@ TEST(StoredComparison, ShowsRatiosAndWhyAPairCannotBeJudged) {
   EXPECT_EQ(rows.at(3).at("reason"), "B has no such point");
 }
 
+TEST(StoredComparison, ShowsBothNamesOfAPair) {
+  StoredPair pair = stored_pair("step/model:small/ctx:16", 1, {0.99, 1.01});
+  pair.b_name = "torch/step/model:small";
+  const Table table = table_named(stored_comparison_answer("'a'", "'b'", {pair}, 0.01, 0.99), "records");
+  EXPECT_EQ(table.rows.at(0).cells.at(0).text, "step small ctx 16 and torch step small");
+  EXPECT_EQ(cell(table, 0, "point"), "step/model:small/ctx:16 and torch/step/model:small");
+}
+
 TEST(StoredComparison, FirstLineStatesTheRatioOfAPair) {
   const auto line = [](const StoredPair& pair) {
     return stored_comparison_answer("'a'", "'b'", {pair}, 0.01, 0.99).parts.at(0).lines.at(0);

@@ -1,6 +1,7 @@
 // Histories of handmade records: builds, levels, and omitted records.
 #include "report/history.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -65,6 +66,41 @@ TEST(History, SeparatesPointsMachinesAndArithmetic) {
   ASSERT_EQ(answers.size(), 2U);
   EXPECT_EQ(answers[0].parts.back().table.rows.size(), 2U);
   EXPECT_EQ(first_line(answers[0]), "median over 2 builds: too few to find a change");
+}
+
+TEST(History, SeparatesRecordsThatDifferInAnOption) {
+  std::vector<Record> records;
+  for (int build = 0; build < 12; ++build) {
+    Record one = made(build, 2);
+    one.config.json()["threads"] = 1;
+    Record two = made(build, 1);
+    two.config.json()["threads"] = 2;
+    // The stopping rule chose these numbers, and a budget does not change a step.
+    for (Record* const record : {&one, &two}) {
+      record->stopping.rule = "interval";
+      record->config.json()["steps"] = 5 + build;
+      record->config.json()["budget"] = build;
+    }
+    if (build > 6) two.config.json()["seed"] = 1;  // the default of an option that older builds lack
+    records.insert(records.end(), {one, two});
+  }
+  const std::vector<PointAnswer> answers = history_answers(RecordList(records), options());
+  ASSERT_EQ(answers.size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(answers[i].name, fmt::format("step/model:small/threads:{}", i + 1));
+    EXPECT_EQ(answers[i].findings[0].number("figures"), 12);
+    EXPECT_EQ(answers[i].findings[0].number("changes"), 0);
+  }
+}
+
+TEST(History, SeparatesGivenNumbersOfSteps) {
+  std::vector<Record> records;
+  for (int build = 0; build < 4; ++build) {
+    records.push_back(made(build, 1));
+    records.back().stopping.rule = "fixed";
+    records.back().config.json()["steps"] = build < 2 ? 5 : 10;
+  }
+  EXPECT_EQ(history_answers(RecordList(records), options()).size(), 2U);
 }
 
 }  // namespace

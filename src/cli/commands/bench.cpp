@@ -72,22 +72,28 @@ std::optional<Launcher> launcher_of(const LaunchOptions& options) {
                   .jobs = static_cast<size_t>(options.jobs.value_or(1))};
 }
 
-// The points of the sweep, or of the part that --part selects; a part may be empty.
-std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions& options) {
+struct PlacedPoints {
+  std::vector<ResolvedPoint> points;
+  bool is_part_of_supported = false;  // a part of a sweep that has a supported point, perhaps in another part
+};
+
+// The points of the sweep, or of the part that --part selects; a part may be empty. Throws Error if no point of the
+// whole sweep can run.
+PlacedPoints placed_points(const Sweep& sweep, const LaunchOptions& options) {
   const RunsOn where = options.launcher.empty() ? RunsOn::kThisMachine : RunsOn::kOtherMachines;
-  std::vector<SweepPoint> points = points_of(sweep);
-  if (!options.part.empty()) {
-    const SweepPart part = parse_part("--part", options.part, slurm_job());
-    if (sweep.output.store.empty())
-      throw Error::format(
-          "--part {}/{}: give the part a store of its own, such as --store part{}.sqlite; laptime import "
-          "merges the parts",
-          part.index, part.count, part.index);
-    size_t index = 0;
-    std::erase_if(points, [&](const SweepPoint&) { return !part.has(index++); });
-    if (points.empty()) return {};
-  }
-  return checked_points(sweep, std::move(points), {}, where);
+  if (options.part.empty()) return {.points = checked_points(sweep, points_of(sweep), {}, where)};
+  const SweepPart part = parse_part("--part", options.part, slurm_job());
+  if (sweep.output.store.empty())
+    throw Error::format(
+        "--part {}/{}: give the part a store of its own, such as --store part{}.sqlite; laptime import "
+        "merges the parts",
+        part.index, part.count, part.index);
+  PlacedPoints placed{.points = checked_points(sweep, points_of(sweep), {}, where)};
+  placed.is_part_of_supported =
+      std::ranges::any_of(placed.points, [](const ResolvedPoint& point) { return point.refusal.empty(); });
+  size_t index = 0;
+  std::erase_if(placed.points, [&](const ResolvedPoint&) { return !part.has(index++); });
+  return placed;
 }
 
 std::string explanation_of(const Record& record) {
@@ -98,7 +104,8 @@ std::string explanation_of(const Record& record) {
   return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
 }
 
-ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points, const RankPipes& ranks) {
+ExitCode run_points(const BenchCommand& command, const PlacedPoints& placed, const RankPipes& ranks) {
+  const std::vector<ResolvedPoint>& points = placed.points;
   OutputConfig config = command.sweep.output;
   const std::optional<Launcher> launcher = launcher_of(command.options.launch);
   if (points.empty()) {
@@ -136,6 +143,7 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
                                     {.store = store_for(config),
                                      .resume = config.resume,
                                      .name = command.sweep.name,
+                                     .is_part_of_supported = placed.is_part_of_supported,
                                      .launcher = launcher,
                                      .ranks = ranks},
                                     output);
@@ -196,10 +204,10 @@ std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint
 
 ExitCode run_attention(const BenchCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  const std::vector<ResolvedPoint> points = placed_points(command.sweep, command.options.launch);
-  const ExitCode code = run_points(command, points, {});
+  const PlacedPoints placed = placed_points(command.sweep, command.options.launch);
+  const ExitCode code = run_points(command, placed, {});
   if (code != ExitCode::kInterrupted && shows_table(config) && !config.quiet)
-    write_output(largest_contexts(command.sweep, points));
+    write_output(largest_contexts(command.sweep, placed.points));
   return code;
 }
 

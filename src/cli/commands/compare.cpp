@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rounds.h"
+#include "config/ready_sweeps.h"
 #include "data/json_documents.h"
 #include "distribution/paired_ratio.h"
 #include "export/formats.h"
@@ -22,8 +23,6 @@
 
 namespace laptime {
 namespace {
-
-constexpr std::string_view kCompareName = "compare";  // name of the command and of its records
 
 struct CompareOptions {
   bool again = false;
@@ -44,8 +43,7 @@ struct CompareOptions {
     own("fail-above", "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
         self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = canonical_percent});
     own("allow-missing", "for two files: let --fail-above pass even if one file lacks some points", self.allow_missing);
-    own("anyway", "for two files: also compare records from different machines or with different arithmetic",
-        self.anyway);
+    own("anyway", "for two files: also compare records of different work, machines or arithmetic", self.anyway);
   }
 
   double margin() const { return parse_percent("--within", within); }
@@ -69,6 +67,14 @@ struct CompareCommand {
 
 void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
+}
+
+void reject_two_passes(Pass a, Pass b) {
+  if (a == b) return;
+  throw Error::format(
+      "laptime compare: --pass {},{}: two passes do different work, so their ratio does not say which is faster; give "
+      "one pass, or measure both with laptime bench",
+      name_of(a), name_of(b));
 }
 
 // The names that distinguish A from B: "mode eager". Throws Error unless the options define exactly two sides.
@@ -100,14 +106,13 @@ std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
 // Decides according to --fail-above whether the comparison passes; if not, prints the reason on standard error.
 class Gate {
  public:
-  explicit Gate(const CompareOptions& options) : margin_(options.margin()) {
+  explicit Gate(const CompareOptions& options) {
     if (options.fail_above) limit_ = parse_percent("--fail-above", *options.fail_above);
   }
 
   // `point` is the start of the message: "'step/...': ".
   void judge(const std::string& point, double ratio, const std::optional<Interval>& interval) {
     if (!limit_) return;
-    const Difference difference = difference_of(interval, margin_);
     const double percent = 100 * *limit_;
     if (interval && interval->low > 1 && ratio > 1 + *limit_) {
       code_ = ExitCode::kFailed;
@@ -115,7 +120,7 @@ class Gate {
     } else if (!interval) {
       reject(fmt::format("{}too few measurements to say whether B is slower by more than {:.3g} %; measure longer",
                          point, percent));
-    } else if (difference != Difference::kSame && interval->high > 1 + *limit_) {
+    } else if (interval->high > 1 + *limit_) {
       reject(
           fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, so B may or may not be slower by more than "
                       "{:.3g} %; measure longer",
@@ -130,7 +135,6 @@ class Gate {
   ExitCode code() const { return code_; }
 
  private:
-  double margin_;
   std::optional<double> limit_;
   ExitCode code_ = ExitCode::kOk;
 };
@@ -145,6 +149,7 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
     sides.push_back(points_of(side).front());
     reject_invalid(sides[i], names.at(i));
   }
+  reject_two_passes(sides[0].config.pass, sides[1].config.pass);
   const std::vector<ResolvedPoint> points = checked_points(command.sweep, sides);
   for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
   const std::string& name = points[0].name;
@@ -157,7 +162,7 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
       .margin = command.options.margin(),
       .budget = Seconds{2 * points[0].config.budget},
       .store = command.programs ? std::nullopt : store_for(config),
-      .run_name = std::string(kCompareName),
+      .run_name = std::string(kCompareSweep),
       .ranks = ranks};
   const Rounds rounds = measure_rounds(request);
   PointAnswer answer{.name = request.names.point};
@@ -233,7 +238,7 @@ ExitCode run_files(const CompareCommand& command) {
   bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
     has_ratio = has_ratio || pair.ratio;
-    const std::string point = fmt::format("'{}': ", spoken_name(pair.name));
+    const std::string point = fmt::format("'{}': ", pair.spoken());
     const bool is_missing = pair.unjudged == kMissing;
     if (pair.unjudged.empty()) {
       gate.judge(point, pair.ratio.value_or(0), pair.interval);
@@ -255,18 +260,14 @@ void reject_options_of_rounds(const CommandWords& words) {
   }
 }
 
-// Collects the options that describe the point, for the bench command of each program.
-ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
-  constexpr std::array<std::string_view, 5> kOwn{"output", "output-file", "store", "budget", "verbose"};
-  const std::vector<std::string> paths = split_list(options.program);
-  if (paths.size() != 2) {
-    throw Error::format("laptime compare: --program {}: give two programs, OLD,NEW", quote(options.program));
-  }
+// The two programs, and the options of their bench commands: those that describe the point, wherever they were given.
+ComparedPrograms programs_of(const CompareCommand& command) {
+  const std::vector<std::string> paths = split_list(command.options.program);
+  if (paths.size() != 2)
+    throw Error::format("laptime compare: --program {}: give two programs, OLD,NEW", quote(command.options.program));
   ComparedPrograms programs{.a = paths[0], .b = paths[1], .words = {}};
-  for (const GivenFlag& given : words.flags) {
-    const bool is_passed_on = is_of_sweep(given.flag) || given.flag == "config";
-    if (is_passed_on && std::ranges::find(kOwn, given.flag) == kOwn.end())
-      programs.words.push_back(fmt::format("--{}={}", given.flag, given.text));
+  for (const Axis& axis : command.sweep.axes) {
+    if (axis.flag != "budget") programs.words.push_back(fmt::format("--{}={}", axis.flag, joined(axis.values, ",")));
   }
   return programs;
 }
@@ -277,7 +278,7 @@ CompareCommand parse_compare(const CommandWords& words) {
   if (!command.options.program.empty()) {
     if (!command.files.empty() || command.options.again)
       throw Error("laptime compare: --program compares two builds at one point; leave out the files and --again");
-    command.programs = programs_of(command.options, words);
+    command.programs = programs_of(command);
   }
   if (command.files.empty()) return command;
   if (command.files.size() != 2) {
@@ -295,7 +296,7 @@ ExitCode run_compare(const CompareCommand& command, const RankPipes& ranks) {
 }  // namespace
 
 constinit const Command kCompare{
-    .name = kCompareName,
+    .name = "compare",
     .arguments = "[A.json] [B.json] [OPTIONS]",
     .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =

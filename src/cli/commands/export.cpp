@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 
 #include "analysis/launch_sums.h"
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/inputs.h"
 #include "config/output_config.h"
+#include "config/ready_sweeps.h"
 #include "export/formats.h"
 #include "record/metrics.h"
 #include "record/store.h"
@@ -116,7 +118,7 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
 
 SelectedRecords selected_by(const ExportCommand& command, const std::string& file) {
   try {
-    return {"export", command, {"--output-file", file}, /*takes_calibrations=*/false};
+    return {"export", command, {"--output-file", file}, std::span(&kCalibrationSweep, 1)};
   } catch (const Error&) {
     reject_launch_columns(command);
     throw;

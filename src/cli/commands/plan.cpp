@@ -347,7 +347,7 @@ ExitCode run_plan(const PlanCommand& command) {
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
-  return planning_exit(planned.size(), points.size());
+  return planning_exit(planned.size(), points);
 }
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };
@@ -401,7 +401,7 @@ ExitCode run_explain(const ExplainCommand& command) {
     const std::string end = config.output == OutputFormat::kJsonl ? "\n" : "";
     destination.write(config.output == OutputFormat::kJson ? json_list(texts) : joined(texts, "\n") + end);
   }
-  return planning_exit(texts.size(), points.size());
+  return planning_exit(texts.size(), points);
 }
 
 }  // namespace

@@ -279,7 +279,7 @@ ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
       points, [&](const ResolvedPoint& point, const ShowStage&) { return forecast_point(point, knowledge); },
       output.add);
   if (planned > 0) output.finish();
-  return planning_exit(planned, points.size());
+  return planning_exit(planned, points);
 }
 
 }  // namespace

@@ -100,8 +100,7 @@ PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget
 }
 
 ExitCode run_stored(const ReportCommand& command) {
-  SelectedRecords selected("report", command, {"--html", command.options.html},
-                           /*takes_calibrations=*/false);
+  SelectedRecords selected("report", command, {"--html", command.options.html}, std::span(&kCalibrationSweep, 1));
   const PageInput input = matching(selected, command.options.training.budget());
   write_page(Destination(command.options.html), command.options.html, input);
   return selected.problems.end();

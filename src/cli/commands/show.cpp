@@ -1,4 +1,5 @@
 // Commands that use the store: laptime show prints its records, history follows a metric, import adds records.
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "cli/help.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
+#include "config/ready_sweeps.h"
 #include "config/training_options.h"
 #include "record/metrics.h"
 #include "record/store.h"
@@ -21,8 +23,7 @@ using ShowCommand = StoreCommand<TrainingOptions>;
 
 ExitCode run_show(const ShowCommand& command) {
   const TrainingBudget budget = command.options.budget();
-  SelectedRecords selected("show", command, {"--output-file", command.output.output_file},
-                           /*takes_calibrations=*/true);
+  SelectedRecords selected("show", command, {"--output-file", command.output.output_file});
   if (!command.output.sort.empty()) selected.records.sort(command.output.sort);
   write_records(command.output, selected.records, /*tells_runs=*/!command.selection.last);
   if (budget.is_asked()) {
@@ -61,8 +62,8 @@ struct HistoryWords {
 using HistoryCommand = StoreCommand<HistoryWords>;
 
 ExitCode run_history(const HistoryCommand& command) {
-  SelectedRecords selected("history", command, {"--output-file", command.output.output_file},
-                           /*takes_calibrations=*/true);
+  constexpr std::array kLeftOut{kCalibrationSweep, kCompareSweep, kSelfcheckSweep};
+  SelectedRecords selected("history", command, {"--output-file", command.output.output_file}, kLeftOut);
   AnswerOutput output(command.output);
   size_t single = 0;
   const std::vector<PointAnswer> answers = history_answers(selected.records,
@@ -149,7 +150,8 @@ constinit const Command kHistory{
     .details =
         "Follows a metric of stored records, point by point and machine by machine: laptime history \"model = small\" "
         "--metric forward_time. A level has at least three values. It changes where the values before and after "
-        "differ more than in 99 of 100 random orders of all values. FILTER selects records as in laptime show.",
+        "differ more than in 99 of 100 random orders of all values. FILTER selects records as in laptime show; those "
+        "of laptime calibrate, compare and selfcheck are left out unless it names their sweep or run.",
     .options =
         [] {
           return with_formats(

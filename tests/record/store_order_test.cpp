@@ -1,0 +1,49 @@
+// The order of stored records, and the runs that took records from the store.
+#include <gtest/gtest.h>
+
+#include "record/store_fixture.h"
+
+namespace laptime {
+namespace {
+
+TEST_F(StoreTest, OrdersRecordsByDateAndThenById) {
+  Store store = Store::open(path_);
+  Record record = sample_record();
+  record.asked_hash = "one";
+  for (const char* const name : {"2025-11-22", "2025-11-20", "2025-11-22 again", "2025-11-21"}) {  // imported any time
+    record.name = name;
+    record.created = std::string(name).substr(0, 10) + "T10:15:00Z";
+    store.append(record);
+  }
+  const std::vector<std::string> expected{"2025-11-20", "2025-11-21", "2025-11-22", "2025-11-22 again"};
+  EXPECT_EQ(visited(store, Extent::kNames), expected);
+  EXPECT_EQ(visited(store, Extent::kWhole), expected);
+  EXPECT_EQ(store.find_finished(record.config_hash, record.binary.id, record.fingerprint)->id, 3);
+  EXPECT_EQ(store.finished_by_asked_hash(record.binary.id).at("one"), 3);
+}
+
+// A command that takes every point from the store adds no record of its own.
+TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyResumed) {
+  Store store = Store::open(path_);
+  EXPECT_FALSE(store.newest_resumed());
+  EXPECT_TRUE(store.resumed_by("", false).empty());
+  const int64_t first = store.append(sample_record("one"));
+  const int64_t second = store.append(sample_record("two"));
+  const std::vector<int64_t> both{first, second};
+  store.add_resumed("2026-01-02T10:15:00Z-1", both);
+  store.add_resumed("2026-01-02T10:16:00Z-2", std::span(both).last(1));
+  EXPECT_EQ(store.resumed_by("T10:15:00Z-1", false), both);
+  EXPECT_EQ(store.resumed_by("T10:16", false), std::vector<int64_t>{second});
+  EXPECT_TRUE(store.resumed_by("T10:16", true).empty());
+  EXPECT_EQ(store.resumed_by("2026-01-02T10:16:00Z-2", true), std::vector<int64_t>{second});
+  EXPECT_TRUE(store.has_run("2026-01-02T10:16:00Z-2"));
+  EXPECT_TRUE(store.has_run(sample_record().run));
+  EXPECT_FALSE(store.has_run("T10:16:00Z-2"));
+  store.add_resumed("2026-01-01T10:15:00Z-3", both);  // an imported note on an older run
+  EXPECT_EQ(store.newest_resumed()->run, "2026-01-02T10:16:00Z-2");
+  EXPECT_EQ(store.newest_resumed()->created, "2026-01-02T10:16:00Z");
+  EXPECT_EQ(store.newest_resumed()->taken_id, second);
+}
+
+}  // namespace
+}  // namespace laptime
