@@ -22,15 +22,11 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
 
-// A key that two records share if they are from one command and differ at most in `options`.
-std::string point_of_run(const Record& record, std::vector<std::string_view> options) {
+// A key that two records of one command (`run`) share if they differ at most in `options`.
+std::string point_of_run(const Record& record, const std::string& run, std::vector<std::string_view> options) {
   if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // chosen by the rule
-  return record.run + '\n' + point_without(record, options);
+  return run + '\n' + point_without(record, options);
 }
-
-// The key of the step with no composite lowered, with which the record is compared. The prefix separates it from keys
-// of baselines.
-std::string whole_point_of(const Record& record) { return "whole\n" + point_of_run(record, {"keep", "lower"}); }
 
 // Whether the record's step runs every composite without lowering it.
 bool is_whole(const Record& record) {
@@ -108,8 +104,9 @@ std::optional<Speedup> speedup_of(const Record& baseline, const Record& record) 
   return ratio_of(time_of(baseline), time_of(record), is_predicted(baseline) && is_predicted(record));
 }
 
-void Speedups::plan(const Record& record) {
-  std::map<std::string, std::set<std::string>>& seen = runs_[record.run];
+void Speedups::plan(const Record& record, std::string_view run) {
+  if (record.run.empty()) points_.push_back(record);
+  std::map<std::string, std::set<std::string>>& seen = runs_[std::string(run)];
   for (const char* const key : kMayDiffer) {
     const std::string value = record.config.text(key);
     const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // the device has no threads
@@ -117,10 +114,22 @@ void Speedups::plan(const Record& record) {
   }
 }
 
-// An unknown run falls back to the empty name, because points that have not run yet have no run name.
+bool Speedups::are_late() const {
+  std::set<std::string> known;
+  std::set<std::string> compared;
+  const auto is_late = [&](const std::string& point, bool is_baseline) {
+    if (!is_baseline) compared.insert(point);
+    return is_baseline && known.insert(point).second && compared.contains(point);
+  };
+  return std::ranges::any_of(points_, [&](const Record& record) {
+    return is_late(point_of(record), is_baseline(record)) || is_late(whole_point_of(record), is_whole(record));
+  });
+}
+
+std::string Speedups::run_of(const Record& record) const { return runs_.contains(record.run) ? record.run : ""; }
+
 Speedups::Values Speedups::values_of(const std::string& run) const {
-  auto found = runs_.find(run);
-  if (found == runs_.end()) found = runs_.find("");
+  const auto found = runs_.find(run);
   Values values;
   if (found == runs_.end()) return values;
   for (const auto& [key, seen] : found->second) {
@@ -149,15 +158,21 @@ std::vector<std::string> Speedups::descriptions() const {
 }
 
 std::string Speedups::point_of(const Record& record) const {
-  const Values values = values_of(record.run);
+  const Values values = values_of(run_of(record));
   std::vector<std::string_view> keys;
   keys.reserve(values.size());
   for (const auto& [key, value] : values) keys.push_back(key);
-  return keys.empty() ? "" : point_of_run(record, keys);
+  return keys.empty() ? "" : point_of_run(record, run_of(record), keys);
+}
+
+// The key of the step with no composite lowered, with which the record is compared. The prefix separates it from keys
+// of baselines.
+std::string Speedups::whole_point_of(const Record& record) const {
+  return "whole\n" + point_of_run(record, run_of(record), {"keep", "lower"});
 }
 
 bool Speedups::is_baseline(const Record& record) const {
-  const Values values = values_of(record.run);
+  const Values values = values_of(run_of(record));
   return !values.empty() && std::ranges::all_of(values, [&](const auto& value) {
     return record.config.text(value.first) == value.second;
   });

@@ -38,8 +38,9 @@ std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& ti
 std::optional<double> uncertainty_of(const TimeStats& time);
 std::optional<double> uncertainty_of(const Record& record, std::string_view phase = {});
 
-// The baselines with which rows are compared. Two rows are compared only if one command measured both on one machine
-// (`run`, `fingerprint`).
+// The baselines with which rows are compared. Two rows are compared only if they are from one command (`run`) and one
+// machine (`fingerprint`). A record whose run is not planned counts as a row of the planned points without a run: those
+// of a command that is running, which may also take records of earlier runs from the store.
 //
 // A run's baseline differs from a row only in options that determine how a step is computed (number type, mode,
 // threads, recomputation, ...), among those that the run varies. It uses float32 and eager mode if the run has them,
@@ -48,7 +49,12 @@ std::optional<double> uncertainty_of(const Record& record, std::string_view phas
 class Speedups {
  public:
   // Call for each row of the table, measured or not, before comparing any: it determines what a run varies.
-  void plan(const Record& record);
+  // `run` is the record's run, or empty for the points of a command that is running.
+  void plan(const Record& record, std::string_view run);
+
+  // Whether a planned point without a run comes before the baseline with which it will be compared. Its ratio is then
+  // unknown when its record arrives.
+  bool are_late() const;
 
   // Keeps the times of a record that is a baseline for speedup() or, with no composite lowered, for gain(). Ignores all
   // other records, and those that are not ok or have no run.
@@ -78,11 +84,14 @@ class Speedups {
   // For each option that a run varies, the baseline's value.
   using Values = std::map<std::string, std::string, std::less<>>;
 
+  std::string run_of(const Record& record) const;
   Values values_of(const std::string& run) const;
   std::string point_of(const Record& record) const;
+  std::string whole_point_of(const Record& record) const;
   std::optional<Speedup> compared(const std::string& point, const Record& record, std::string_view phase) const;
 
   std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option, by run
+  std::vector<Record> points_;                                                // planned points without a run, in order
   std::map<std::string, Baseline> baselines_;  // by point: the run's baselines, and steps with no composite lowered
 };
 

@@ -233,7 +233,8 @@ SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& wor
                                  bool takes_calibrations)
     : store(store_to_read(command, words.output.store, output)),
       filter(filter_of(words, store, takes_calibrations)),
-      records(store, filter, [this](const std::string& problem) { problems.add(problem); }) {}
+      records(
+          store, filter, [this](const std::string& problem) { problems.add(problem); }, words.selection.last) {}
 
 ShowOptions given_selection(const CommandWords& words) {
   auto options = given_options<ShowOptions>(words);

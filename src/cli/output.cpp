@@ -92,8 +92,10 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
   const bool to_file = !config_.output_file.empty();
   TableStream checked(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
   if (!config_.sort.empty()) sort_records(planned, config_.sort);
-  if (config_.sort.empty() && config_.output == OutputFormat::kJsonl) {
+  if (config_.sort.empty() && config_.output == OutputFormat::kJsonl)
     lines_.emplace(config_.columns, RecordList(planned), share_of_peak(config_));
+  if (lines_ && lines_->have_late_baselines()) lines_.reset();
+  if (lines_) {
     if (to_file) growing_.emplace(config_.output_file);
   } else if (config_.sort.empty() && config_.output == OutputFormat::kTable && !to_file) {
     live_ = std::move(checked);
@@ -116,8 +118,9 @@ void RecordOutput::add(const Record& record) {
 void RecordOutput::finish() {
   if (live_) write_output(live_->end() + summary_below(config_.columns, RecordList(records_)));
   if (!whole_) return;
-  if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
-  write_whole(*whole_, config_, RecordList(records_), style_at(*whole_, config_, stored_runs_));
+  constexpr bool kOfOneCommand = true;
+  if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort, kOfOneCommand);
+  write_whole(*whole_, config_, RecordList(records_, kOfOneCommand), style_at(*whole_, config_, stored_runs_));
 }
 
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {

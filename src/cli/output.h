@@ -29,8 +29,8 @@ TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
 bool is_table(OutputFormat format);            // whether the format is meant to be read by people
 bool shows_table(const OutputConfig& config);  // whether standard output shows a table for people
 
-// A table on standard output and JSON lines are written record by record; other formats, and all sorted output, are
-// written at the end.
+// A table on standard output and JSON lines are written record by record; other formats, sorted output, and rows that
+// are compared with a later row, are written at the end.
 class RecordOutput {
  public:
   // Throws Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the

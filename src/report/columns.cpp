@@ -242,9 +242,15 @@ void add_baseline(std::span<const Column> columns, const Record& record) {
   }
 }
 
+bool have_late_baselines(std::span<const Column> columns) {
+  return std::ranges::any_of(
+      columns, [](const Column& column) { return column.speedups != nullptr && column.speedups->are_late(); });
+}
+
 Speedups speedups_of(const Records& records, Extent extent) {
   Speedups speedups;
-  records.all(Extent::kWithConfig, [&](const Record& record) { speedups.plan(record); });
+  records.all(Extent::kWithConfig,
+              [&](const Record& record) { speedups.plan(record, records.are_of_one_command() ? "" : record.run); });
   records.all(extent, [&](const Record& record) { speedups.add(record); });
   return speedups;
 }
@@ -291,10 +297,11 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   return sorted(rows, keys);
 }
 
-std::vector<Record> sort_records(std::span<const Record> records, std::string_view order) {
+std::vector<Record> sort_records(std::span<const Record> records, std::string_view order, bool are_of_one_command) {
   std::vector<Record> result;
   result.reserve(records.size());
-  for (const size_t position : sorted_positions(RecordList(records), order)) result.push_back(records[position]);
+  for (const size_t position : sorted_positions(RecordList(records, are_of_one_command), order))
+    result.push_back(records[position]);
   return result;
 }
 

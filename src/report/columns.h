@@ -148,6 +148,8 @@ Extent extent_of_columns(std::span<const Column> columns, Extent least = Extent:
 
 // Passes a record to the columns that compare rows, as a possible baseline.
 void add_baseline(std::span<const Column> columns, const Record& record);
+// Whether a row that is compared may arrive before its baseline; such rows can be written only at the end.
+bool have_late_baselines(std::span<const Column> columns);
 // The baselines in the records. Only Extent::kWhole reads the samples from which intervals are computed.
 Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig);
 
@@ -162,7 +164,8 @@ std::string speedup_text(const std::optional<Speedup>& speedup);
 
 // `order` is "column[:asc|:desc]"; several are joined by commas, most significant first. Records without a value come
 // last, and equal records keep their order. Throws Error for an unknown column or direction.
-std::vector<Record> sort_records(std::span<const Record> records, std::string_view order);
+std::vector<Record> sort_records(std::span<const Record> records, std::string_view order,
+                                 bool are_of_one_command = false);
 
 // Like sort_records, but returns positions in `records`.
 std::vector<size_t> sorted_positions(const Records& records, std::string_view order);

@@ -319,7 +319,8 @@ bool Filter::keeps(const ColumnReader& read) const {
   return matches_by([&](const Comparison& comparison) { return read(comparison.column); });
 }
 
-StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem) : store_(store) {
+StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem, bool are_of_one_command)
+    : store_(store), are_of_one_command_(are_of_one_command) {
   problem_ = [told = std::make_shared<std::set<std::string>>(), problem = std::move(problem)](const std::string& text) {
     if (told->insert(text).second) problem(text);
   };
@@ -373,13 +374,14 @@ std::string StoredRecords::why_none(const Filter& filter) const {
 
 void StoredRecords::sort(std::string_view order) {
   std::vector<int64_t> visited;  // IDs of the records that are still readable
-  const RecordsBy numbered([&](Extent extent, const Visit& visit) {
+  const auto each_numbered = [&](Extent extent, const Visit& visit) {
     visited.clear();
     each_id(extent, [&](int64_t id, const Record& record) {
       visited.push_back(id);
       return visit(record);
     });
-  });
+  };
+  const RecordsBy numbered(each_numbered, are_of_one_command_);
   std::vector<int64_t> sorted;
   for (const size_t position : sorted_positions(numbered, order)) sorted.push_back(visited[position]);
   ids_ = std::move(sorted);

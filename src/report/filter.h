@@ -83,9 +83,10 @@ class StoredRecords : public Records {
  public:
   // Throws Error for a filter column that no record can have. `problem` receives one message for each unreadable
   // record. The store must outlive this object.
-  StoredRecords(const Store& store, const Filter& filter, Store::Problem problem);
+  StoredRecords(const Store& store, const Filter& filter, Store::Problem problem, bool are_of_one_command = false);
 
   void each(Extent extent, const Visit& visit) const override;
+  bool are_of_one_command() const override { return are_of_one_command_; }
   void each_id(Extent extent, const Store::Visit& visit) const;  // like each, and passes the record's id
 
   // "0 of 4 records match; they have model medium, small", listing the values that the store has in the columns of
@@ -96,6 +97,7 @@ class StoredRecords : public Records {
 
  private:
   const Store& store_;
+  bool are_of_one_command_;
   Store::Problem problem_;  // reports each problem only once
   std::vector<int64_t> ids_;
 };

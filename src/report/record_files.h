@@ -29,13 +29,14 @@ void csv_of_cells(const Records& records, const std::function<NamedCells(const R
 void json(const Records& records, const TextSink& sink);
 
 // JSON lines with the columns of csv(); with `all`, each line is a complete record. Columns that compare rows (speedup)
-// find their baseline in earlier rows or in `expected`.
+// find their baseline in earlier rows or in `expected`; have_late_baselines() says if a baseline may come later.
 class JsonLines {
  public:
   // `expected` as in TableStream.
   JsonLines(std::string_view columns, const Records& expected, std::string_view mfu = "mfu");
 
   Extent extent() const;
+  bool have_late_baselines() const { return laptime::have_late_baselines(columns_); }
   std::string line(const Record& record);
 
  private:

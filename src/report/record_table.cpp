@@ -61,6 +61,10 @@ struct Rows {
   std::vector<Column> columns;
   TrustLine trust;
   std::optional<Record> first;
+  size_t baselines = 0;
+  bool all_are_compared = true;  // every row with a time has a speedup
+  std::optional<Speedup> best;   // speedup of the fastest row
+  std::string fastest;           // name of the fastest row
 
   Rows(std::string_view list, std::string_view mfu, const Records& records) : list(list), heading(records) {
     choose_columns(records);
@@ -177,6 +181,22 @@ struct Rows {
     trust.add(record);
   }
 
+  void compare(const Record& record) {
+    if (speedups() == nullptr) return;
+    baselines += speedups()->is_baseline(record) ? 1 : 0;
+    const std::optional<Speedup> speedup = speedups()->speedup(record, "");
+    all_are_compared = all_are_compared && (speedup || !has_times(record));
+    if (!speedup || (best && best->value >= speedup->value)) return;
+    best = speedup;
+    fastest = heading.short_name(record);
+  }
+
+  // "fastest: compile, 1.5x (1.2-1.7)"; empty if no row is known to be the fastest.
+  std::string fastest_line() {
+    const bool is_known = baselines == 1 && all_are_compared && best && best->interval.low > 1;
+    return is_known && find("speedup") != nullptr ? fmt::format("fastest: {}, {}", fastest, speedup_text(best)) : "";
+  }
+
   std::string shared_line() const {
     std::vector<std::string> parts{heading.shared_text(*first), heading.machine_text(*first)};
     std::erase(parts, "");
@@ -190,10 +210,9 @@ struct TableStream::State : Rows {
   TableStyle style;
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
-  bool is_point = false;  // a single record shown in sentences
-  size_t baselines = 0;
-  std::optional<Speedup> best;      // speedup of the fastest row
-  std::string fastest;              // name of the fastest row
+  bool is_point = false;     // a single record shown in sentences
+  bool is_held = false;      // rows are written at the end, because a baseline may arrive after rows compared with it
+  std::vector<Record> held;  // the rows until then
   std::optional<Record> too_large;  // the smallest point that is out of memory
   std::string run;                  // run of the previous row
 
@@ -204,6 +223,7 @@ struct TableStream::State : Rows {
       return;
     }
     is_point = list == kDefault && heading.row_count() == 1;
+    is_held = have_late_baselines(columns);
     Table table = empty_table();
     table.with_header = !style.quiet;
     for (size_t i = 0; i < columns.size(); ++i) {
@@ -231,20 +251,17 @@ struct TableStream::State : Rows {
     return text;
   }
 
-  void compare(const Record& record) {
-    if (speedups() == nullptr) return;
-    baselines += speedups()->is_baseline(record) ? 1 : 0;
-    const std::optional<Speedup> speedup = speedups()->speedup(record, "");
-    if (!speedup || (best && best->value >= speedup->value)) return;
-    best = speedup;
-    fastest = heading.short_name(record);
-  }
-
   std::string add(const Record& record) {
     add_baseline(columns, record);
     note(record);
     if (is_smaller_shortage(record, too_large)) too_large = record;
     if (attention) return attention->add(record);
+    if (!is_held) return text_of(record);
+    held.push_back(record);
+    return "";
+  }
+
+  std::string text_of(const Record& record) {
     const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
     if (is_point) return point_text(record, heading, style, style.quiet, is_stored, style.mfu) + details(record);
     TableRow row = row_of(record);
@@ -267,8 +284,7 @@ struct TableStream::State : Rows {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
     if (!is_point) {
-      if (find("speedup") != nullptr && baselines == 1 && best && best->interval.low > 1)
-        lines.push_back(fmt::format("fastest: {}, {}", fastest, speedup_text(best)));
+      lines.push_back(fastest_line());
       lines.push_back(shared_line());
     }
     if (style.verbose) {
@@ -285,6 +301,7 @@ struct TableStream::State : Rows {
 
   std::string end() {
     std::string text = attention ? attention->end() : "";
+    for (const Record& record : held) text += text_of(record);
     for (const std::string& line : lines_below()) text += wrapped(line, style);
     if (style.verbose && !style.quiet && too_large) text += explain_shortage(*too_large);
     return text;
@@ -318,13 +335,14 @@ void markdown(const Records& records, const TableStyle& style, std::string_view 
   Table table = rows.empty_table();
   records.each(rows.extent(), [&](const Record& record) {
     rows.note(record);
+    rows.compare(record);
     table.rows.push_back(rows.row_of(record));
     if (!has_times(record)) return true;
     for (TableRow& row : rows.phase_rows_of(record)) table.rows.push_back(std::move(row));
     return true;
   });
   if (rows.first) {
-    table.notes = {rows.shared_line(), rows.trust.line()};
+    table.notes = {rows.fastest_line(), rows.shared_line(), rows.trust.line()};
     std::erase(table.notes, "");
   }
   sink(markdown_of(table));

@@ -25,6 +25,9 @@ class Records {
   // Visits records in order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
 
+  // Whether one command produced all records: it measured some, and took others, of earlier runs, from the store.
+  virtual bool are_of_one_command() const { return false; }
+
   template <class Take>
   void all(Extent extent, const Take& take) const {
     each(extent, [&](const Record& record) {
@@ -38,11 +41,14 @@ class Records {
 class RecordsBy : public Records {
  public:
   using Each = std::function<void(Extent extent, const Visit& visit)>;
-  explicit RecordsBy(Each each) : each_(std::move(each)) {}
+  explicit RecordsBy(Each each, bool are_of_one_command = false)
+      : each_(std::move(each)), are_of_one_command_(are_of_one_command) {}
   void each(Extent extent, const Visit& visit) const override { each_(extent, visit); }
+  bool are_of_one_command() const override { return are_of_one_command_; }
 
  private:
   Each each_;
+  bool are_of_one_command_;
 };
 
 inline constexpr size_t kFewRecords = 50;  // up to this many records are read completely for a table
@@ -50,8 +56,9 @@ inline constexpr size_t kFewRecords = 50;  // up to this many records are read c
 // Records in memory; they must outlive this object.
 class RecordList : public RecordsBy {
  public:
-  explicit RecordList(std::span<const Record> records)
-      : RecordsBy([records](Extent, const Visit& visit) { (void)std::ranges::all_of(records, visit); }) {}
+  explicit RecordList(std::span<const Record> records, bool are_of_one_command = false)
+      : RecordsBy([records](Extent, const Visit& visit) { (void)std::ranges::all_of(records, visit); },
+                  are_of_one_command) {}
 };
 
 }  // namespace laptime

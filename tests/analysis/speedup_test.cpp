@@ -14,7 +14,7 @@ namespace {
 
 Speedups speedups_of(const std::vector<Record>& records) {
   Speedups speedups;
-  for (const Record& record : records) speedups.plan(record);
+  for (const Record& record : records) speedups.plan(record, record.run);
   for (const Record& record : records) speedups.add(record);
   return speedups;
 }
@@ -57,6 +57,24 @@ TEST(Speedup, DoesNotDependOnTheOrderOfRows) {
   const double forwards = value_of(speedups_of(records).speedup(records[1], ""));
   std::swap(records[0], records[1]);
   EXPECT_EQ(value_of(speedups_of(records).speedup(records[0], "")), forwards);
+}
+
+TEST(Speedup, KnowsWhetherABaselineComesAfterARowThatNeedsIt) {
+  const auto are_late = [](const std::vector<const char*>& modes) {
+    Speedups speedups;
+    for (const char* const mode : modes) {
+      for (const int context : {128, 256}) {
+        Record record = with(stored_records()[0], "mode", mode, 1);
+        record.config.json()["context_length"] = context;
+        record.run.clear();
+        speedups.plan(record, "");
+      }
+    }
+    return speedups.are_late();
+  };
+  EXPECT_FALSE(are_late({"eager", "compile"}));
+  EXPECT_TRUE(are_late({"compile", "eager"}));
+  EXPECT_FALSE(are_late({"compile"}));
 }
 
 TEST(Speedup, DoesNotDependOnTheOrderOfKeys) {

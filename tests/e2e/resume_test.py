@@ -70,6 +70,16 @@ class ShownRecords(ProgramTest):
         self.assertEqual(self.seeds("--last"), ["9"])
         self.assertEqual(self.seeds(), ["1", "2", "7", "3", "4", "9"])
 
+    def test_rows_from_the_store_are_compared_with_those_of_the_run(self):
+        words = [*PREDICTED, "--columns", "mode,speedup", "--output"]
+        self.assert_ok(self.bench(*words, "csv", "--mode", "eager"))
+        for form in ("csv", "table", "jsonl"):
+            done = self.bench(*words, form, "--mode", "eager,compile", "--resume")
+            self.assert_ok(done)
+            shown = self.laptime("show", "--last", "--store", self.store, *words[-3:-1], "--output", form)
+            self.assertEqual(done.stdout.replace("from the store", "").split(), shown.stdout.split())
+            self.assertRegex(done.stdout, r"(?m)compile\W+(speedup\W+)?[1-9]")
+
     def test_marks_rows_from_the_store(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         for words in ([], ["--sort", "seed"]):

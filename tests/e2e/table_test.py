@@ -1,5 +1,6 @@
 """Tables on terminals with 80, 120 and 200 columns and in pipes: their contents, and no line that is too wide."""
 
+import json
 import re
 import unittest
 
@@ -52,6 +53,21 @@ class Table(ProgramTest):
         done = self.bench(*words)
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\ncustom, .*ctx 16, .*cropped to the first 8 positions, clip_norm 1")
+
+    def test_speedups_do_not_depend_on_the_order_of_points(self):
+        words = ["--columns", "mode,speedup"]
+        ratios = {}
+        for modes in ("eager,compile", "compile,eager"):
+            text = self.bench(*PREDICTED, "--mode", modes, *words).stdout
+            self.assertRegex(text, r"(?m)^fastest: compile")
+            done = self.bench(*PREDICTED, "--mode", modes, *words, "--output", "jsonl")
+            self.assert_ok(done)
+            rows = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual(",".join(row["mode"] for row in rows), modes)
+            ratios[modes] = {row["mode"]: row["speedup"] for row in rows}
+            self.assertGreater(ratios[modes]["compile"], 1)
+            self.assertNotRegex(done.stderr, r"(?m)^ *compile +-")
+        self.assertEqual(*ratios.values())
 
     def test_shows_all_columns(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))

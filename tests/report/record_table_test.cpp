@@ -100,10 +100,32 @@ TEST(RecordTable, ShowsSpeedupIfRowsCanBeCompared) {
     EXPECT_THAT(text, ContainsRegex("1\\.8[0-9]*x \\("));
     EXPECT_THAT(text, HasSubstr("fastest"));
   }
+  std::vector<Record> swapped = two_dtypes();
+  std::swap(swapped[0], swapped[1]);
+  EXPECT_THAT(streamed(swapped, {}), AllOf(ContainsRegex("1\\.8[0-9]*x \\("), HasSubstr("fastest: bfloat16")));
   std::vector<Record> contexts = two_dtypes();
   contexts[1].config = contexts[0].config;
   contexts[1].config.json()["context_length"] = 512;
   EXPECT_THAT(table(contexts, {}), Not(HasSubstr("vs ")));
+}
+
+TEST(RecordTable, ComparesRecordsFromTheStoreWithThoseOfTheRun) {
+  std::vector<Record> records = two_dtypes();
+  records[0].run = "an earlier run";
+  for (const std::string& text : {streamed(records, {}), text_from([&](const TextSink& sink) {
+                                    table(RecordList(records, /*are_of_one_command=*/true), {}, "default", sink);
+                                  })}) {
+    EXPECT_THAT(text, ContainsRegex("1\\.8[0-9]*x \\("));
+    EXPECT_THAT(text, HasSubstr("fastest"));
+  }
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("fastest")));
+}
+
+TEST(RecordTable, NamesNoFastestRowIfARowHasNoRatio) {
+  std::vector<Record> records = two_dtypes();
+  records.push_back(records[1]);
+  records.back().fingerprint = "another machine";
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("fastest")));
 }
 
 TEST(RecordTable, RequestedRatioIsNeverDropped) {
@@ -214,6 +236,8 @@ TEST(RecordTable, StreamedTableMatchesTheWholeTable) {
   for (const Record& record : records) text += stream.add(record);
   EXPECT_EQ(text + stream.end(), table(records, {}, "mean_std"));
 }
+
+TEST(Markdown, NamesTheFastestRow) { EXPECT_THAT(markdown(two_dtypes()), HasSubstr("fastest: bfloat16, ")); }
 
 TEST(Markdown, HasOneUnitInEachColumn) {
   const std::string text = markdown(stored_records(), "name,median,peak,setup_time");
