@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/destination.h"
+#include "cli/output.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
 #include "report/columns.h"
@@ -135,6 +136,10 @@ Sweep given_sweep(const CommandWords& words, const Sweep& otherwise) {
 
 Sweep given_attention_sweep(const CommandWords& words) {
   Sweep sweep = given_sweep(words, attention_sweep());
+  // The column set `attention` is a table for people: its rows do not state their status or all options.
+  const bool names_columns = std::ranges::any_of(
+      words.flags, [](const GivenFlag& given) { return given.flag == "columns" || given.flag == "config"; });
+  if (!names_columns && !is_table(sweep.output.output)) sweep.output.columns = OutputConfig().columns;
   for (const Axis& axis : sweep.axes) {
     if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
     throw Error::format("laptime attention: the --config file is a sweep of model {}; run it with laptime bench",

@@ -42,6 +42,11 @@ class Module(ModuleTest):
         (record,) = laptime.bench(**TINY, threads=1, warmup=0, steps=3, reproducible=False, clip_norm=None)
         self.assertEqual((record["status"], record["count"], record["predicted"]), ("ok", 3, False))
 
+    def test_attention_gives_records_like_bench(self):
+        records = laptime.attention(d_model=16, context=64, batch=[2, 4], mode="compile", device="l4", steps=2, warmup=0)
+        self.assertEqual([(record.is_ok, record.batch_size) for record in records], [(True, 2), (True, 4)])
+        self.assertTrue(all(record.median_s > 0 for record in records))
+
     def test_progress_of_a_sweep_counts_points_and_never_falls(self):
         shown = []
         view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
