@@ -217,7 +217,12 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optiona
   return checked_points(sweep, points_of(sweep), output);
 }
 
-void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points) {
+void check_budget(const TrainingBudget& budget, std::span<const ResolvedPoint> points) {
+  const bool has_step =
+      std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.config.pass == Pass::kStep; });
+  if (budget.is_asked() && !has_step && !points.empty())
+    throw Error::format("--{} counts whole steps, but every point has --pass {}; use --pass step",
+                        budget.tokens ? "tokens" : "epochs", name_of(points.front().config.pass));
   for (const ResolvedPoint& point : points) {
     if (budget.epochs && point.config.data.empty())
       throw Error(

@@ -93,8 +93,9 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepP
                                           const std::optional<OutputFile>& output = {},
                                           RunsOn where = RunsOn::kThisMachine);
 
-// Throws Error if a number of epochs is requested and a point has no data.
-void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points);
+// Throws Error if a training run is requested and no point is a whole step, or if a number of epochs is requested and a
+// point has no data.
+void check_budget(const TrainingBudget& budget, std::span<const ResolvedPoint> points);
 
 // Prints messages about unreadable records: the first few, and how many more there are.
 class StoreProblems {

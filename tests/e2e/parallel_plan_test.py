@@ -55,19 +55,28 @@ class ParallelPlan(ProgramTest):
     def test_rejects_invalid_input(self):
         for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "described machines"),
                                (["--ranks", "eight", "--device", "h100"], "--ranks"),
-                               (["--best", "--device", "h100"], "need --ranks"),
+                               (["--best", "--device", "h100"], "--best needs --ranks"),
+                               (["--by", "cost", "--device", "h100"], "--by needs --ranks"),
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),
                                (["--ranks", "8", "--shard", "all", "--device", "h100"], "--shard"),
                                (["--ranks", "8", "--pass", "inference", "--device", "h100"], "--pass inference"),
                                (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
                                (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
-                               (["--device", "h100", "--ranks", "8", "--largest"], "plan one rank"),
-                               (["--device", "h100", "--ranks", "8", "--optimizer-in-backward"], "plan one rank"),
-                               (["--published", "no.csv"], "leave out --model")):
+                               (["--device", "h100", "--ranks", "8", "--largest"], "--ranks excludes --largest"),
+                               (["--device", "h100", "--ranks", "8", "--optimizer-in-backward"], "--ranks excludes --optimizer"),
+                               (["--published", "no.csv"], "leave out --model"),
+                               (["--pass", "inference", "--tokens", "1B", "--device", "h100"], "--pass step"),
+                               (["--pass", "inference", "--epochs", "2", "--device", "h100"], "--pass step")):
             with self.subTest(words):
                 done = self.laptime("plan", *MODEL, *words)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(message, done.stderr)
+
+    def test_published_figures_reject_options_of_points(self):
+        for words in (["--tokens", "1B"], ["--largest"], ["--by", "cost"], ["--as", "megatron"], ["--grid"]):
+            done = self.laptime("plan", "--published", CLUSTERS, *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"--published excludes {words[0]}", done.stderr)
 
     def test_best_rejects_options_that_it_searches(self):
         for option, value in (("--shard", "parameters"), ("--tensor-parallel", "2"), ("--pipeline-parallel", "2"),
@@ -75,7 +84,7 @@ class ParallelPlan(ProgramTest):
             with self.subTest(option):
                 done = self.laptime("plan", *ON_H100, "--ranks", "8", "--best", option, value)
                 self.assertEqual(done.returncode, 2, done.stderr)
-                self.assertIn(f"--best searches {option}; leave out --best or {option}", done.stderr)
+                self.assertIn(f"--best excludes {option}", done.stderr)
 
     def test_best_keeps_to_the_memory_limit(self):
         row = self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB", "--best")["parallel"][0]

@@ -108,7 +108,7 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
   }
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
   const TrainingBudget budget = command.options.training.budget();
-  require_data_of_epochs(budget, points);
+  check_budget(budget, points);
   const std::vector<Record> planned = planned_records(points);
   PointOutput output;
   RecordOutput records(config, planned, &output.stored_runs);

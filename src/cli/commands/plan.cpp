@@ -93,38 +93,51 @@ bool predicts_ranks(const Sweep& sweep) {
          std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
 }
 
-constexpr std::array<std::string_view, 5> kSearchedByBest{"shard", "tensor-parallel", "pipeline-parallel",
-                                                          "micro-batches", "recompute"};
+// Options that exclude an option or that need it, and the reason. "ranks" stands for ranks that are predicted.
+struct OptionRule {
+  std::string_view option;
+  std::string_view others;  // separated by spaces
+  bool are_excluded;        // false: each of the others needs `option`
+  std::string_view reason;
+};
+constexpr bool kExcludes = true;
+constexpr bool kIsNeededBy = false;
+constexpr std::array kOptionRules{
+    OptionRule{"published", "as best by epochs grid largest price price-file recompute-curve tokens", kExcludes,
+               "it predicts the figures of its file as they were published"},
+    OptionRule{"published", "html", kIsNeededBy, "laptime report makes a page of points"},
+    OptionRule{"ranks", "best by price-file", kIsNeededBy,
+               "it applies to several GPUs; give their number and described machines, such as --ranks 8 --device h100"},
+    OptionRule{"ranks", "grid largest optimizer-in-backward recompute-curve view", kExcludes,
+               "the latter plans a single rank"},
+    OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},
+    OptionRule{"best", "micro-batches pipeline-parallel recompute shard tensor-parallel", kExcludes,
+               "--best searches its values"},
+    OptionRule{"grid", "largest view", kExcludes, "the grid shows only peaks"},
+    OptionRule{"recompute-curve", "as", kExcludes, "the curve shows how laptime saves memory"},
+};
+
+// Whether the option differs from its default or, for an option of points, is given.
+bool is_given(const PlanCommand& command, std::string_view flag) {
+  if (flag == "ranks") return predicts_ranks(command.sweep);
+  const std::optional<std::string> text = option_text(command.options, flag);
+  return text ? text != option_text(PlanOptions(), flag) : gives(command.sweep, flag);
+}
 
 PlanCommand parse_plan(const CommandWords& words) {
   auto command = given_command<PlanOptions>(words);
-  const PlanOptions& options = command.options;
-  if (options.grid && (options.largest || options.view != PlanView::kSummary))
-    throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest and --view");
-  if (!options.published.empty() && !command.sweep.axes.empty())
+  if (!command.options.published.empty() && !command.sweep.axes.empty())
     throw Error::format("laptime plan: --published takes models and machines from its file; leave out --{}",
                         command.sweep.axes.front().flag);
-  if (!options.html.empty() && options.published.empty())
-    throw Error("laptime plan: --html needs --published; for a page of points run laptime report");
-  if ((options.best || !options.price_file.empty()) && !predicts_ranks(command.sweep))
-    throw Error(
-        "laptime plan: --best and --price-file need --ranks, the number of GPUs, and described machines, such as "
-        "--device h100");
-  for (const std::string_view flag : kSearchedByBest) {
-    if (options.best && gives(command.sweep, flag))
-      throw Error::format("laptime plan: --best searches --{0}; leave out --best or --{0}", flag);
+  for (const OptionRule& rule : kOptionRules) {
+    if (is_given(command, rule.option) != rule.are_excluded) continue;
+    for (const std::string_view other : fields_of(rule.others, ' ')) {
+      if (!is_given(command, other)) continue;
+      if (rule.are_excluded)
+        throw Error::format("laptime plan: --{} excludes --{}; leave one out: {}", rule.option, other, rule.reason);
+      throw Error::format("laptime plan: --{} needs --{}: {}", other, rule.option, rule.reason);
+    }
   }
-  const bool is_of_one_rank = options.grid || options.largest || options.recompute_curve ||
-                              options.view != PlanView::kSummary || gives(command.sweep, "optimizer-in-backward");
-  if (is_of_one_rank && predicts_ranks(command.sweep))
-    throw Error(
-        "laptime plan: --grid, --largest, --view, --recompute-curve and --optimizer-in-backward plan one rank; leave "
-        "them out, or --ranks");
-  if (!options.training.price.empty() && predicts_ranks(command.sweep))
-    throw Error(
-        "laptime plan: --price is the price of a machine; with --ranks, give the price of each GPU with --price-file");
-  if (options.recompute_curve && options.program != Program::kLaptime)
-    throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
 }
 
@@ -236,7 +249,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   require_steps(points);
   const TrainingBudget budget = options.training.budget();
-  require_data_of_epochs(budget, points);
+  check_budget(budget, points);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
   query.tokens = budget.tokens.value_or(query.tokens);
   if (budget.epochs && std::ranges::any_of(points, [&](const ResolvedPoint& point) {
@@ -291,7 +304,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();
   std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
-  require_data_of_epochs(budget, points);
+  check_budget(budget, points);
   if (options.recompute_curve) {
     if (points.size() != 1)
       throw Error("laptime plan: --recompute-curve needs a single point; give one value of each option");
