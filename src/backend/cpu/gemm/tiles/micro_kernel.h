@@ -23,6 +23,8 @@ struct Prefetches {
   int64_t c_lines = 0;
 };
 constexpr int64_t kPrefetchInterval = 16;
+// With 16 registers a word has only 12 multiply-adds, beside which the instructions of the loop take time.
+constexpr int kUnrolledWords = kRegisters == 16 ? 4 : 1;
 
 // A panel of B as the micro-kernel reads it: at(w, v) is vector v of word w. This class reads a packed panel.
 class PackedBPanel {
@@ -81,6 +83,7 @@ void micro_kernel(const float* a, BPanel b, int64_t kc_words, const CTile& tile,
     addend_prefetches.prefetch(prefetches.c_lines);
     prefetches.b_panel->prefetch(prefetches.b_lines);
     prefetches.a_block->prefetch(prefetches.a_lines);
+#pragma GCC unroll kUnrolledWords
     for (int64_t w = 0; w < kPrefetchInterval; ++w) {
       __builtin_prefetch(a + (w + kPrefetchInterval) * kMr);
       multiply_word(w);
