@@ -22,9 +22,13 @@ set(LAPTIME_TEST_LINKS
   "widths  | model points passes exec kernels data"
 )
 
-# The code under test is in the libraries, so test sources need neither optimisation nor debug symbols.
-set(LAPTIME_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, e.g. -O1")
+# The code under test is in the libraries, so test sources need neither optimisation nor debug symbols. The tests of the
+# ops compute results of their own, and the support library runs CUDA kernels on the host.
+set(LAPTIME_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, e.g. -O0")
+set(LAPTIME_COMPUTING_TEST_FLAGS "" CACHE STRING "Compiler flags of test sources that compute much, e.g. -O1")
 separate_arguments(test_flags UNIX_COMMAND "${LAPTIME_TEST_FLAGS}")
+separate_arguments(computing_test_flags UNIX_COMMAND "${LAPTIME_COMPUTING_TEST_FLAGS}")
+set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp tests/support/cuda/*.cpp)
 add_library(laptime_test_support INTERFACE)
@@ -38,8 +42,8 @@ if(support_sources)
   if(TARGET laptime_kernels)  # for harnesses that run kernels (conformance, gradient_check)
     target_link_libraries(laptime_test_support_objects PUBLIC laptime_kernels)
   endif()
-  target_compile_options(laptime_test_support_objects PRIVATE ${test_flags})
-  laptime_precompile(laptime_test_support_objects laptime_test_support_objects <gmock/gmock.h> <gtest/gtest.h>)
+  target_compile_options(laptime_test_support_objects PRIVATE ${computing_test_flags})
+  laptime_precompile(laptime_test_support_objects laptime_test_support_objects ${test_headers})
   target_link_libraries(laptime_test_support INTERFACE laptime_test_support_objects)
 endif()
 target_link_libraries(laptime_test_support INTERFACE GTest::gtest GTest::gmock GTest::gtest_main)
@@ -93,8 +97,14 @@ foreach(folder IN LISTS test_folders)
     string(REPLACE "/" "_" name ${folder})
     add_executable(test_${name} ${sources})
     target_link_libraries(test_${name} PRIVATE laptime_test_support)
-    target_compile_options(test_${name} PRIVATE ${test_flags})
-    laptime_precompile(test_${name} laptime_test_support_objects)
+    if(name STREQUAL "ops")
+      target_compile_options(test_ops PRIVATE ${computing_test_flags})
+      laptime_precompile(test_ops laptime_test_support_objects)
+    else()
+      target_compile_options(test_${name} PRIVATE ${test_flags})
+      laptime_precompile(test_${name} test_base ${test_headers})
+      set(test_headers "")  # the other programs reuse those of test_base, the first one
+    endif()
     laptime_unite(test_${name} LAPTIME_UNITE_TESTS)
     laptime_row(LAPTIME_TEST_LINKS ${folder} links)
     foreach(layer ${folder} ${links})
