@@ -60,7 +60,7 @@ set(test_folders base tensor timeline distribution config table data graph ops b
   model points passes plan comm exec record predict analysis report page export prepare measure cluster sweep explain verify cli support
   widths)
 if(LAPTIME_SANITIZE)
-  # These folders test text and tables, or compile all kernels once or twice more (widths). The other tests and the fuzz
+  # These folders test text and tables, or compile all kernels once more (widths). The other tests and the fuzz
   # targets cover the code that reads files, memory and threads.
   list(REMOVE_ITEM test_folders report export explain verify cli support widths)
 endif()

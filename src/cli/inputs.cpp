@@ -94,7 +94,12 @@ Filter filter_of(const StoreWords& words, const Store& store, std::span<const st
   if (!run.empty()) {
     // A whole name selects only this run, and not another machine's run of this name, to which import added a mark.
     const bool is_whole = words.selection.last || store.has_run(run);
-    filter.require("run", is_whole ? "=" : "~", run, store.resumed_by(run, is_whole));
+    std::vector<int64_t> resumed = store.resumed_by(run, is_whole);
+    if (is_whole) {
+      filter.require_command(run, std::move(resumed));
+    } else {
+      filter.require("run", "~", run, std::move(resumed));
+    }
   }
   if (names_any || words.selection.last || !words.selection.run.empty()) return filter;
   for (const std::string_view sweep : left_out) filter.require(std::string(kSweepColumn), "!=", std::string(sweep));
@@ -248,8 +253,7 @@ SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& wor
                                  std::span<const std::string_view> left_out)
     : store(store_to_read(command, words.output.store, output)),
       filter(filter_of(words, store, left_out)),
-      records(
-          store, filter, [this](const std::string& problem) { problems.add(problem); }, words.selection.last) {}
+      records(store, filter, [this](const std::string& problem) { problems.add(problem); }) {}
 
 ShowOptions given_selection(const CommandWords& words) {
   auto options = given_options<ShowOptions>(words);

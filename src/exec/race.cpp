@@ -15,7 +15,7 @@ constexpr int kRounds = 4;
 constexpr Seconds kLongRace{0.02};     // total time after which two rounds are enough
 constexpr Seconds kVeryLongRace{1.0};  // total time after which one round is enough
 // A candidate is dropped when it is slower than the best by this factor. The first round has a wider margin and allows
-// extra time for one-time work such as generating code and allocating buffers.
+// extra time, because code and operands are not in the caches yet.
 constexpr double kDropFactor = 1.1;
 constexpr double kFirstRoundDropFactor = 1.25;
 constexpr Seconds kSetupAllowance{0.003};

@@ -19,7 +19,7 @@ namespace laptime {
 struct AnswerPart {
   std::vector<std::string> lines{};  // for people; wrapped at spaces, continued with the line's own indent
   std::vector<std::string> words{};  // for people; filled into as few lines as needed
-  bool is_indented = false;          // the first line of the words
+  bool is_indented = false;          // whether the first line of the words is indented
   Table table{};                     // without columns if the part has no table
   std::function<std::string(const TextStyle& style)> picture{};  // for people; returns complete lines
   bool for_people = true;

@@ -228,6 +228,10 @@ std::vector<Column> data_columns(std::string_view list, const Records& records, 
 void share_peak_by(std::string_view metric, std::vector<Column>& columns, const Records& records) {
   const auto share = std::ranges::find(columns, "mfu", &Column::title);
   if (share == columns.end() || metric == share->title) return;
+  if (std::ranges::find(columns, metric, &Column::title) != columns.end()) {
+    columns.erase(share);
+    return;
+  }
   Column other = columns_of(metric, records).front();
   other.shown = peak_share_words(metric);
   other.drop = share->drop;

@@ -263,13 +263,23 @@ void Filter::require(std::string column, std::string_view op, std::string value,
   comparison.ids = std::move(ids);
 }
 
-void Filter::check(const Records& records) const {
+void Filter::require_command(const std::string& run, std::vector<int64_t> ids) {
+  command_ = comparisons_.size();
+  require("run", "=", run, std::move(ids));
+}
+
+bool Filter::is_of_command(const Record& record, int64_t id) const {
+  const Comparison& command = comparisons_[command_.value()];
+  return record.run == command.value || std::ranges::binary_search(command.ids, id);
+}
+
+void Filter::check(const Records& records, const Records& compared) const {
   bool compares = false;
   for (const Comparison& comparison : comparisons_) {
     compares = compares || comparison.compares;
     if (!comparison.compares) check_column(comparison.column, records, "filter", comparing_columns());
   }
-  if (compares) speedups_ = std::make_shared<Speedups>(speedups_of(records));
+  if (compares) speedups_ = std::make_shared<Speedups>(speedups_of(compared));
 }
 
 Extent Filter::extent() const {
@@ -319,13 +329,23 @@ bool Filter::keeps(const ColumnReader& read) const {
   return matches_by([&](const Comparison& comparison) { return read(comparison.column); });
 }
 
-StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem, bool are_of_one_command)
-    : store_(store), are_of_one_command_(are_of_one_command) {
+StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem)
+    : store_(store), are_of_one_command_(filter.requires_command()) {
   problem_ = [told = std::make_shared<std::set<std::string>>(), problem = std::move(problem)](const std::string& text) {
     if (told->insert(text).second) problem(text);
   };
-  filter.check(all_of(store));
   ids_ = store.ids(problem_);
+  const RecordsBy of_command(
+      [&](Extent extent, const Visit& visit) {
+        each_id(extent,
+                [&](int64_t id, const Record& record) { return !filter.is_of_command(record, id) || visit(record); });
+      },
+      true);
+  if (are_of_one_command_) {
+    filter.check(all_of(store), of_command);
+  } else {
+    filter.check(all_of(store), all_of(store));
+  }
   if (filter.is_empty()) return;
   const auto narrow_down = [&](Extent extent) {
     std::vector<int64_t> matching;

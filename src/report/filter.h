@@ -47,10 +47,18 @@ class Filter {
   // (ascending).
   void require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids = {});
 
+  // Requires the records of the command with this run, and those that it took from the store (`ids`, ascending).
+  // Ratios then compare any of these records with each other.
+  void require_command(const std::string& run, std::vector<int64_t> ids);
+  bool requires_command() const { return command_.has_value(); }
+  // Whether a record satisfies require_command, which must have been called.
+  bool is_of_command(const Record& record, int64_t id) const;
+
   bool is_empty() const { return program_.empty(); }
 
-  // Throws Error for a column that no record can have, or that is a group of columns.
-  void check(const Records& records) const;
+  // Throws Error for a column that no record can have, or that is a group of columns. `compared` are the records that a
+  // ratio may compare.
+  void check(const Records& records, const Records& compared) const;
 
   Extent extent() const;
 
@@ -73,6 +81,7 @@ class Filter {
   // The expression in postfix order: each entry is the index of a comparison, or an operator code (filter.cpp). Empty:
   // every record matches.
   std::vector<int> program_;
+  std::optional<size_t> command_;               // the comparison that requires a command
   mutable std::shared_ptr<Speedups> speedups_;  // set by check() if a comparison involves other rows (speedup)
 };
 
@@ -83,7 +92,7 @@ class StoredRecords : public Records {
  public:
   // Throws Error for a filter column that no record can have. `problem` receives one message for each unreadable
   // record. The store must outlive this object.
-  StoredRecords(const Store& store, const Filter& filter, Store::Problem problem, bool are_of_one_command = false);
+  StoredRecords(const Store& store, const Filter& filter, Store::Problem problem);
 
   void each(Extent extent, const Visit& visit) const override;
   bool are_of_one_command() const override { return are_of_one_command_; }

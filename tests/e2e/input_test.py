@@ -149,6 +149,9 @@ class WrongInput(ProgramTest):
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertIn("tf32 is a mode of NVIDIA tensor cores", done.stdout)
         self.assertEqual(self.bench(*TINY, "--dtype", "tf32", "--steps", "1").returncode, 1)
+        refused = self.laptime("plan", "--model", "small", "--device", "h100", "--ranks", "8", "--batch", "3")
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("batch (3) must be divisible", refused.stdout)
         self.assert_ok(self.bench(*TINY, "--device", "cuda,roofline:h100", "--steps", "1"))
         self.assertEqual([record["status"] for record in self.stored()], ["unsupported", "unsupported", "ok"])
 

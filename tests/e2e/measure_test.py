@@ -250,8 +250,11 @@ class RecordPipe(RecordTest):
         done = self.laptime("compare", "before.json", "after.json")
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"step system pytorch +10\S* ms +1\S+ ms +1\.050 .* slower")
-        self.assert_ok(self.bench(*TINY, "--warmup", "0", "--steps", "1", "--output", "json", "--output-file", "own.json"))
-        done = self.laptime("compare", "own.json", "before.json")
+        _, (record,) = self.record(lines_of([10_000_000] * 20), *MODEL, "--context", "16", "--model", "custom")
+        (self.folder / "other.json").write_text(json.dumps(record))
+        self.assert_ok(self.bench(*TINY, "--model", "custom", "--warmup", "0", "--steps", "1", "--output", "json",
+                                  "--output-file", "own.json"))
+        done = self.laptime("compare", "own.json", "other.json")
         self.assertEqual(done.returncode, 2)
         self.assertIn("their arithmetic differs", done.stderr)
 

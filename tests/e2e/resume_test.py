@@ -79,6 +79,10 @@ class ShownRecords(ProgramTest):
             shown = self.laptime("show", "--last", "--store", self.store, *words[-3:-1], "--output", form)
             self.assertEqual(done.stdout.replace("from the store", "").split(), shown.stdout.split())
             self.assertRegex(done.stdout, r"(?m)compile\W+(speedup\W+)?[1-9]")
+        shown = ("show", "--store", self.store, *words[-3:-1], "--output", "csv")
+        for selection in (["--last"], ["--run", self.stored()[-1]["run"]]):
+            self.assertRegex(self.laptime(*shown, *selection).stdout, r"compile,[1-9]")
+            self.assertRegex(self.laptime(*shown, *selection, "speedup > 1").stdout, r"^mode,speedup\ncompile,")
 
     def test_marks_rows_from_the_store(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))

@@ -210,7 +210,7 @@ TEST(ColumnWords, EveryHeaderOfEverySetIsAccepted) {
       EXPECT_TRUE(listed.contains(column.title)) << where;
       EXPECT_EQ(columns_of(column.title, none).size(), 1U) << where;
       EXPECT_NO_THROW(sort_records({}, column.title + ":desc")) << where;
-      EXPECT_NO_THROW(Filter(fmt::format("'{}' = 1", column.title)).check(none)) << where;
+      EXPECT_NO_THROW(Filter(fmt::format("'{}' = 1", column.title)).check(none, none)) << where;
     }
   }
   EXPECT_TRUE(listed.contains("peak"));

@@ -86,7 +86,7 @@ inline std::vector<std::string> lines_in(const std::string& text) {
 
 // The matching records in their original order.
 inline std::vector<Record> records_matching(const Filter& filter, std::span<const Record> records) {
-  filter.check(RecordList(records));
+  filter.check(RecordList(records), RecordList(records));
   std::vector<Record> kept;
   for (const Record& record : records) {
     if (filter.matches(record)) kept.push_back(record);

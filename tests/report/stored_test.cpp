@@ -133,7 +133,7 @@ TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
       return true;
     });
     std::string expected;
-    filter.check(RecordList(all));
+    filter.check(RecordList(all), RecordList(all));
     for (size_t i = 0; i < all.size(); ++i) {
       if (filter.matches(all[i], static_cast<int64_t>(i) + 1)) expected += std::to_string(i);
     }

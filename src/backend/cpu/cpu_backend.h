@@ -13,9 +13,8 @@ namespace laptime::cpu {
 
 class CpuBackend : public Backend {
  public:
-  // Configures malloc of the process to keep freed memory mapped, so that buffers of libraries cause no page faults. If
-  // `may_split`, float32 products may be computed as bfloat16 terms, and the float32 peak is that of the faster method.
-  // Throws OutOfMemory if the address space cannot hold the threads' stacks and buffers.
+  // If `may_split`, float32 products may be computed as bfloat16 terms, and the float32 peak is that of the faster
+  // method. Throws OutOfMemory if the address space cannot hold the threads' stacks and buffers.
   CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split = true);
   CpuBackend(std::vector<Kernel> kernels, int threads);
 

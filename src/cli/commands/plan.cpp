@@ -264,6 +264,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
+  bool is_any_supported = false;
   // The device has a column of its own.
   const auto name_of = [](const ResolvedPoint& point) {
     return without_words(point.name, "device:" + point.config.device);
@@ -277,6 +278,7 @@ ExitCode run_ranks(const PlanCommand& command) {
       for (const int64_t ranks : all_ranks) {
         std::vector<ParallelPlan> found = best_plans(point.config, options.program, ranks, shares);
         for (ParallelPlan& plan : found) plan.point = name;
+        is_any_supported = is_any_supported || !found.empty();
         output.add(best_answer(found, query));
       }
       continue;
@@ -290,12 +292,13 @@ ExitCode run_ranks(const PlanCommand& command) {
       ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
       plan.point = name;
       if (plan.refusal.empty() && !plan.fits()) plan.remedy = remedy_of(point.config, options.program, choice, shares);
+      is_any_supported = is_any_supported || plan.refusal.empty();
       plans.push_back(std::move(plan));
     }
   }
   if (!options.best) output.add(parallel_answer(std::move(plans), query));
   output.finish();
-  return ExitCode::kOk;
+  return is_any_supported ? ExitCode::kOk : ExitCode::kFailed;
 }
 
 ExitCode run_plan(const PlanCommand& command) {
