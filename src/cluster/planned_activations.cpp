@@ -11,7 +11,7 @@ namespace {
 // A buffer of the plan.
 struct Made {
   double bytes = 0;    // 0 if it does not count
-  int64_t layer = -1;  // the layer that makes it
+  int64_t layer = -1;  // the layer that makes it, or writes it last in forward
   bool is_alive = false;
 };
 
@@ -57,6 +57,12 @@ PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t
       continue;
     }
     const PlanStep& step = plan.steps[index];
+    if (step.phase == Phase::kForward) {
+      // A buffer belongs to the layer that writes it last: layers may update their input in place.
+      for (const Operand& operand : step.out) {
+        if (operand.buffer >= 0) all[static_cast<size_t>(operand.buffer)].layer = step.region.layer;
+      }
+    }
     const bool is_in_last = step.region.layer == layers - 1;
     const bool is_backward_of_layer = step.phase == Phase::kBackward && step.region.layer >= 0;
     if (is_backward_of_layer && !std::exchange(is_backward, true)) {

@@ -110,16 +110,19 @@ TEST(ParallelPlan, BytesOfOneRankAreThoseOfItsPlan) {
   struct Case {
     const char *edition, *dtype, *mode, *recompute;
     const char* lower = "none";
+    const char* batch = "8";
   };
-  for (const Case& one : {Case{"qwen3", "bfloat16", "eager", "none"}, Case{"qwen3", "bfloat16", "compile", "none"},
-                          Case{"llama", "float32", "eager", "none"}, Case{"llama", "float32", "compile", "none"},
-                          Case{"llama", "bfloat16", "compile", "none", "scaled_dot_product_attention"},
-                          Case{"llama", "bfloat16", "eager", "block"}}) {
+  for (const Case& one :
+       {Case{"qwen3", "bfloat16", "eager", "none"}, Case{"qwen3", "bfloat16", "compile", "none"},
+        Case{"llama", "float32", "eager", "none"}, Case{"llama", "float32", "compile", "none"},
+        Case{"llama", "bfloat16", "compile", "none", "scaled_dot_product_attention"},
+        Case{"llama", "bfloat16", "eager", "block"}, Case{"llama", "bfloat16", "compile", "block", "none", "64"},
+        Case{"llama", "float32", "compile", "block", "none", "64"}}) {
     std::vector<GivenOption> given{
         {"edition", one.edition}, {"dtype", one.dtype}, {"mode", one.mode},         {"recompute", one.recompute},
         {"model", "custom"},      {"d-model", "512"},   {"d-ff", "1536"},           {"num-heads", "8"},
         {"num-kv-heads", "4"},    {"num-layers", "8"},  {"vocab", "8192"},          {"context", "512"},
-        {"batch", "8"},           {"head-dim", "128"},  {"device", "roofline:h100"}};
+        {"batch", one.batch},     {"head-dim", "128"},  {"device", "roofline:h100"}};
     if (one.lower != std::string_view("none")) given.push_back({"lower", one.lower});
     const RunConfig config = resolve(given).config;
     ParallelChoice alone = choice(1, 1, Shard::kNone);
@@ -128,9 +131,23 @@ TEST(ParallelPlan, BytesOfOneRankAreThoseOfItsPlan) {
     EXPECT_EQ(plan.refusal, "");
     const Prepared all_layers = prepare(config, find_device(config), {});
     const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
-    EXPECT_NEAR(plan.bytes.allocated() / peak, 1, 0.02)
-        << one.edition << ' ' << one.dtype << ' ' << one.mode << ' ' << one.recompute << ' ' << one.lower;
+    EXPECT_NEAR(plan.bytes.allocated() / peak, 1, 0.02) << one.edition << ' ' << one.dtype << ' ' << one.mode << ' '
+                                                        << one.recompute << ' ' << one.lower << ' ' << one.batch;
   }
+}
+
+TEST(ParallelPlan, EachLayerKeepsItsInputIfItIsRecomputed) {
+  SharePlans plans;
+  const auto activations = [&](const char* layers) {
+    ParallelChoice one = choice(8);
+    one.checkpointing = Checkpointing::kFull;
+    const RunConfig config = step({{"mode", "compile"}, {"num-layers", layers}});
+    return plan_parallel(config, Program::kLaptime, one, plans).bytes.activations;
+  };
+  const double inputs = 2.0 * 8 * 4096 * 4096 * 16;  // of 16 layers: 8 sequences of 4096 tokens, 4096 wide
+  const double more = activations("32") - activations("16");
+  EXPECT_GE(more, inputs);
+  EXPECT_LE(more, 2.1 * inputs);
 }
 
 TEST(ParallelPlan, MomentsInBfloat16HalveTheStateOfTheOptimizer) {

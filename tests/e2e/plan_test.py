@@ -49,10 +49,21 @@ class Plan(ProgramTest):
     def test_largest_context_is_one_that_the_model_accepts(self):
         for model, longest in ((["--model", "gpt2", "--num-layers", "1", "--batch", "1"], 1024),
                                ([*MODEL, "--edition", "llama", "--max-context", "24", "--context", "8"], 24)):
-            report = self.plan(*model, "--device", "h100", "--mode", "compile", "--store", "none")
-            self.assertEqual(report["tables"]["plan"][0]["largest_context"], longest)
+            row = self.rows(*model, "--device", "h100", "--mode", "compile", "--store", "none")[0]
+            self.assertEqual(row["largest_context"], longest)
+
+    def test_launch_bound_context_is_one_that_the_model_accepts(self):
+        def below(longest: int) -> int | None:
+            report = self.plan(*MODEL, "--edition", "llama", "--context", "8", "--max-context", str(longest), "--device",
+                               "h100", "--store", "none")
             (launches,) = [one for one in report["findings"] if one["kind"] == "launch_bound"]
-            self.assertLessEqual(launches.get("below_context") or 0, longest)
+            return launches["below_context"]
+
+        least = below(65536)
+        self.assertTrue(1 << 10 < least < 1 << 11, least)
+        self.assertEqual(below(least), least)  # the search doubles contexts: the next one is 2048
+        self.assertIsNone(below(least - 1))
+        self.assertIsNone(below(24))
 
     def test_first_line_counts_the_points_that_fit(self):
         words = ["plan", "--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
