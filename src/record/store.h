@@ -116,7 +116,7 @@ class Store {
   std::optional<int64_t> find_same(const Record& record) const;
   // Adds a trace to a stored record. Returns false if the record already has one.
   bool add_trace(int64_t id, const StepTrace& trace);
-  // Whether a stored record, or a note on resumed records, is of a run with this name.
+  // Whether a run with this name measured a stored record, or took one from the store.
   bool has_run(std::string_view run) const;
   // Whether a machine with another fingerprint has a run with this name.
   bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
