@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -83,12 +84,12 @@ class Scan {
       if (dates.contains(id) || may_exist(id)) dates[id] = row.text(1);
     });
     std::vector<std::pair<std::string_view, int64_t>> dated;
+    dated.reserve(dates.size());
     for (const auto& [id, created] : dates)
       dated.emplace_back(created.empty() && !dated.empty() ? dated.back().first : created, id);
     std::ranges::sort(dated);
-    std::vector<int64_t> ids;
-    for (const auto& [created, id] : dated) ids.push_back(id);
-    return ids;
+    const auto ids = std::views::values(dated);
+    return {ids.begin(), ids.end()};
   }
 
  private:
