@@ -24,6 +24,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/cuda_kernels.h @ONLY
 set(LAPTIME_CUDA_MINIMUM 12.8)  # the first toolkit that supports sm_100
 set(LAPTIME_CUDA AUTO CACHE STRING "Put CUDA kernels into the program: ON, OFF, AUTO (if this machine has an NVIDIA driver) or TOOLKIT (if it has nvcc)")
 set_property(CACHE LAPTIME_CUDA PROPERTY STRINGS AUTO TOOLKIT ON OFF)
+set(LAPTIME_CUDA_ARCHITECTURES "" CACHE STRING "Compile CUDA kernels for these alone, of 80, 90a and 100")
 
 find_program(LAPTIME_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_PATH PATH_SUFFIXES bin)
 set(toolkit "")
@@ -56,14 +57,24 @@ endif()
 set(generated ${CMAKE_BINARY_DIR}/generated/cuda_image.cpp)
 set(image ${CMAKE_BINARY_DIR}/generated/cuda_kernels.fatbin)
 if(toolkit)
+  set(architectures ${LAPTIME_CUDA_ARCHITECTURES})
+  if(NOT architectures)
+    set(architectures 80 90a 100)
+  endif()
+  set(code "")
+  foreach(name IN LISTS architectures)
+    list(APPEND code -gencode arch=compute_${name},code=sm_${name})
+  endforeach()
+  if(80 IN_LIST architectures)
+    list(APPEND code -gencode arch=compute_80,code=compute_80)  # the driver compiles it for all other cards
+  endif()
   # Multiply-adds are fused only if a source requests it, as on the host, so that both give the same bits except in
   # elementary functions.
   add_custom_command(
     OUTPUT ${image}
     COMMAND ${LAPTIME_NVCC} -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src
       -I${CMAKE_BINARY_DIR}/generated
-      -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90a,code=sm_90a
-      -gencode arch=compute_100,code=sm_100 --fatbin -MD -MF ${image}.d -MT ${image}
+      ${code} --fatbin -MD -MF ${image}.d -MT ${image}
       ${CMAKE_SOURCE_DIR}/src/ops/kernels_cuda.cu -o ${image}
     DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/kernels_cuda.cu DEPFILE ${image}.d
     COMMENT "Compiling the CUDA kernels" VERBATIM)

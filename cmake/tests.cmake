@@ -28,15 +28,23 @@ set(LAPTIME_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources
 set(LAPTIME_COMPUTING_TEST_FLAGS "" CACHE STRING "Compiler flags of test sources that compute much, e.g. -O1")
 separate_arguments(test_flags UNIX_COMMAND "${LAPTIME_TEST_FLAGS}")
 separate_arguments(computing_test_flags UNIX_COMMAND "${LAPTIME_COMPUTING_TEST_FLAGS}")
+set(host_kernel_flags -O2)
 set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
-file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp tests/support/cuda/*.cpp)
+# All CUDA kernels, compiled for the host, for the tests of the ops and for the GPU that tests/fake_cuda simulates.
+file(GLOB host_kernel_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
+add_library(laptime_host_kernels OBJECT ${host_kernel_sources})
+target_include_directories(laptime_host_kernels PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_compile_options(laptime_host_kernels PRIVATE -fPIC ${host_kernel_flags})
+target_link_libraries(laptime_host_kernels PRIVATE fmt::fmt)
+
+file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
 add_library(laptime_test_support INTERFACE)
 target_include_directories(laptime_test_support INTERFACE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_definitions(laptime_test_support INTERFACE
   LAPTIME_GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden" LAPTIME_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 if(support_sources)
-  add_library(laptime_test_support_objects STATIC ${support_sources})
+  add_library(laptime_test_support_objects STATIC ${support_sources} $<TARGET_OBJECTS:laptime_host_kernels>)
   target_include_directories(laptime_test_support_objects PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(laptime_test_support_objects PUBLIC GTest::gtest laptime_base)
   if(TARGET laptime_kernels)  # for harnesses that run kernels (conformance, gradient_check)
@@ -178,9 +186,8 @@ endforeach()
 # Stand-ins for libcuda, libcublasLt, libcudnn, libnccl, libcupti and libnvidia-ml, and a tool that receives NVTX ranges.
 # The GPU that they simulate runs kernels on this machine, as the tests of ops do. Programs use the stand-ins if
 # LD_LIBRARY_PATH or the run path has the folder.
-file(GLOB fake_cuda_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
-add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp tests/fake_cuda/fake_streams.cpp ${fake_cuda_sources}
-  src/base/error.cpp src/base/units.cpp)
+add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp tests/fake_cuda/fake_streams.cpp
+  $<TARGET_OBJECTS:laptime_host_kernels> src/base/error.cpp src/base/units.cpp)
 target_link_libraries(laptime_fake_cuda PRIVATE fmt::fmt)
 set_target_properties(laptime_fake_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
 add_library(laptime_fake_cublaslt SHARED tests/fake_cuda/fake_cublaslt.cpp)
