@@ -41,20 +41,19 @@ def median_interval(samples):
 
 
 def sure_interval(samples):
-    """The interval from median_interval, widened to the narrowest pair of order statistics that
-    contains the median with 95 % probability whatever the distribution (the interval of the sign test).
+    """The narrowest pair of order statistics that contains the median with 95 % probability whatever the distribution (the
+    interval of the sign test); (None, None) below FEWEST_FOR_INTERVAL samples.
 
-    The bootstrap alone is too narrow for few samples: with six, it misses the median in one of ten cases.
+    A bootstrap interval is too narrow for few samples: with six, it misses the median in one of ten cases.
     """
-    low, high = median_interval(samples)
-    if low is None:
+    if len(samples) < FEWEST_FOR_INTERVAL:
         return None, None
     ordered, count = sorted(samples), len(samples)
     outside, cut = 2 * 0.5**count, 0  # probability that the median is not between the order statistics `cut` and its mirror
     while outside + 2 * math.comb(count, cut + 1) * 0.5**count <= 0.05:
         cut += 1
         outside += 2 * math.comb(count, cut) * 0.5**count
-    return min(low, ordered[cut]), max(high, ordered[count - 1 - cut])
+    return ordered[cut], ordered[count - 1 - cut]
 
 
 def mad(samples):
