@@ -1,4 +1,4 @@
-// Formats help as two columns (options and their meanings) wrapped to the terminal width, and the manual page.
+// Formats the manual page, and help: two columns (options and their meanings), wrapped to the terminal width.
 #include "cli/help.h"
 
 #include <fmt/format.h>

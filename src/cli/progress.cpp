@@ -90,9 +90,7 @@ ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points) {
     print_message(fmt::format("interrupted: {} of {} planned", planned, counted(points.size(), "point")));
     return ExitCode::kInterrupted;
   }
-  const bool any_supported =
-      std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.refusal.empty(); });
-  return any_supported ? ExitCode::kOk : ExitCode::kFailed;
+  return any_can_run(points) ? ExitCode::kOk : ExitCode::kFailed;
 }
 
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {

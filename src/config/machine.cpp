@@ -229,7 +229,7 @@ std::string did_you_mean_machine(std::string_view word) {
   std::vector<std::string_view> names;
   for (const DataSheet& machine : known_machines()) {
     names.emplace_back(machine.name);
-    // The part after a hyphen is the variant; a name without a hyphen matches every variant.
+    // Variants of a machine share the part before the hyphen. A word that matches this part matches all of them.
     const size_t stem = machine.name.substr(0, machine.name.find('-')).size();
     most = std::max(most, std::min(in_common(machine.name), stem));
   }

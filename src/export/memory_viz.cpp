@@ -1,4 +1,5 @@
-// Writes a snapshot of PyTorch's memory allocator whose two segments are the resident block and the step's arena.
+// Writes the memory of a step in the format of PyTorch's memory snapshots (pytorch.org/memory_viz). Its two segments are
+// the resident block and the step's arena.
 #include <algorithm>
 #include <vector>
 

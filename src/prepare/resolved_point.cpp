@@ -76,6 +76,10 @@ ResolvedPoint as_program(ResolvedPoint point, Program program) {
   return {std::move(other), [program](const RunConfig& of) { return find_device_of(of, program); }};
 }
 
+bool any_can_run(std::span<const ResolvedPoint> points) {
+  return std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.refusal.empty(); });
+}
+
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points) {
   std::vector<ResolvedPoint> all;
   all.reserve(points.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,7 @@ ResolvedPoint as_program(ResolvedPoint point, Program program);
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);
 // Points without a device, for sweeps that run on machines that are not known yet.
 std::vector<ResolvedPoint> unplaced(std::vector<SweepPoint> points);
+
+bool any_can_run(std::span<const ResolvedPoint> points);
 
 }  // namespace laptime

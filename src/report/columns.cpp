@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 
 #include "base/error.h"
@@ -207,19 +208,17 @@ std::vector<Column> columns_of(std::string_view list, const Records& records) {
 std::vector<Column> data_columns(std::string_view list, const Records& records, std::string_view mfu) {
   constexpr std::string_view kDefault = "default";
   std::vector<Column> columns;
-  if (list.substr(0, list.find(',')) != kDefault) {
-    columns = columns_of(list, records);
-    share_peak_by(mfu, columns, records);
-    return columns;
-  }
-  for (const std::string_view names : {kConfiguration, kResults}) {
-    for (const std::string_view name : fields_of(names, ',')) {
-      const ColumnValue value(name);
-      columns.push_back({.title = std::string(name), .extent = value.extent(), .drop = 1, .read = reader_of(name)});
+  if (list.substr(0, list.find(',')) == kDefault) {
+    for (const std::string_view names : {kConfiguration, kResults}) {
+      for (const std::string_view name : fields_of(names, ',')) {
+        const ColumnValue value(name);
+        columns.push_back({.title = std::string(name), .extent = value.extent(), .drop = 1, .read = reader_of(name)});
+      }
     }
-  }
-  if (list.size() > kDefault.size()) {
-    for (Column& column : columns_of(list.substr(kDefault.size() + 1), records)) columns.push_back(std::move(column));
+    if (list.size() > kDefault.size())
+      std::ranges::move(columns_of(list.substr(kDefault.size() + 1), records), std::back_inserter(columns));
+  } else {
+    columns = columns_of(list, records);
   }
   share_peak_by(mfu, columns, records);
   return columns;

@@ -46,9 +46,9 @@ int prepared_for(int threads) {
   return threads;
 }
 
-// Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. The threads take turns at
-// blocks, which spreads the pages evenly over NUMA nodes: every thread works on a part of each tensor, so no page
-// belongs to one thread.
+// Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. Idle
+// threads take the next block, which spreads the pages evenly over NUMA nodes. A page has no nearest thread, because
+// every thread works on a part of each tensor.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
   team.parallel_for(ceil_div(pages.bytes(), kBlockBytes), [&](int64_t block) {

@@ -353,8 +353,8 @@ Activities CudaBackend::watch(const std::function<void()>& work) {
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
   auto recording = std::make_unique<Graph>(*this);
-  // With communication, kernels stay in one stream, relative to which Communication orders its own. A step that does
-  // not usually run as a graph is recorded only to find its time without waits for the host.
+  // With communication, all kernels run in one stream, because Communication orders its own stream after that one. A
+  // step that does not usually run as a graph is recorded only to find its time without waits for the host.
   if (communication_ == nullptr && branches_ == nullptr && options_.records_steps)
     branches_ = std::make_unique<Branches>(*this);
   if (branches_ != nullptr) branches_->begin();

@@ -89,8 +89,7 @@ PlacedPoints placed_points(const Sweep& sweep, const LaunchOptions& options) {
         "merges the parts",
         part.index, part.count, part.index);
   PlacedPoints placed{.points = checked_points(sweep, points_of(sweep), {}, where)};
-  placed.is_part_of_supported =
-      std::ranges::any_of(placed.points, [](const ResolvedPoint& point) { return point.refusal.empty(); });
+  placed.is_part_of_supported = any_can_run(placed.points);
   size_t index = 0;
   std::erase_if(placed.points, [&](const ResolvedPoint&) { return !part.has(index++); });
   return placed;
