@@ -20,7 +20,7 @@ OutOfMemory::OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_a
 
 void abort_with(const char* file, int line, const char* condition, const std::string& values) {
   fmt::print(stderr,
-             "laptime: internal check failed at {}:{}: {} ({})\nThis is a defect of laptime, not of your input: please "
+             "laptime: internal check failed at {}:{}: {} ({})\nThis is a bug in laptime, not in your input: please "
              "report it.\n",
              file, line, condition, values);
   std::fflush(stderr);

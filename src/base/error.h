@@ -1,4 +1,4 @@
-// `Error` for faults of the user or the machine, and `LAPTIME_CHECK` for bugs of this program.
+// `Error` for invalid input and machine problems, and `LAPTIME_CHECK` for bugs in this program.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,7 +25,8 @@ class Error : public std::runtime_error {
   }
 };
 
-// Thrown if the machine lacks the requested memory. The point becomes a row `out_of_memory` that shows the arithmetic.
+// Thrown if the machine lacks the requested memory. The point's row then has the status `out_of_memory` and shows the
+// arithmetic.
 class OutOfMemory : public Error {
  public:
   // `bytes_available` is none if unknown.

@@ -1,4 +1,4 @@
-// A struct states its fields once; text and hash are derived from that statement.
+// A struct lists its fields once, in visit_fields(); its text and hash are derived from this list.
 //
 //   struct Scale {
 //     double factor = 1;

@@ -74,8 +74,8 @@ Isa widest_isa() {
   const std::vector<Isa> isas = runnable_isas();
   if (isas.empty()) {
     throw Error::format(
-        "this program was compiled for another machine: this processor runs {} kernels at the most; build "
-        "it here, or with `./quickstart --build` for every processor",
+        "this program was compiled for another processor: this one supports at most {}; build it here, or for "
+        "every processor with `./quickstart --build`",
         name_of(detect_isa()));
   }
   return isas.back();

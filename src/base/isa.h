@@ -11,7 +11,7 @@ namespace laptime::cpu {
 enum class Isa : uint8_t {
   kPlain,   // any x86-64
   kAvx2,    // avx2 fma f16c bmi bmi2
-  kAvx512,  // those of kAvx2, and avx512f avx512bw avx512vl avx512dq
+  kAvx512,  // kAvx2, and also avx512f avx512bw avx512vl avx512dq
 };
 
 // The widest set that both the processor and the operating system support.

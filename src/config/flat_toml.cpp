@@ -157,7 +157,7 @@ toml::table parse_flat_toml(std::string_view text, std::string_view name) {
     std::string remedy;
     if (why.find("could not determine value type") != std::string_view::npos)
       remedy = "; a word needs quotes: key = \"value\"";
-    if (is_decimal_comma(text, place.line)) remedy = "; a number has a decimal point: 35.6e12";
+    if (is_decimal_comma(text, place.line)) remedy = "; write a decimal point instead of the comma: 35.6e12";
     throw Error::format("{}:{}: {}{}", name, place.line, why, remedy);
   }
 }

@@ -40,16 +40,16 @@ struct Figure {
 constexpr Figure kFlopRate{"FLOP/s", "35.6e12", 1e8, 1e19};
 constexpr Figure kByteRate{"bytes/s", "936e9", 1e8, 1e19};
 constexpr Figure kLaunch{"seconds", "8e-6", 1e-12, 0.1};
-constexpr Figure kCount{"units", "132", 1, 1e6};
-constexpr Figure kShare{"of the data sheet", "0.8", 0.01, 1};
-constexpr Figure kRatio{"times", "0.9", 0, 100};
+constexpr Figure kCount{"count", "132", 1, 1e6};
+constexpr Figure kShare{"fraction of the data sheet", "0.8", 0.01, 1};
+constexpr Figure kRatio{"ratio", "0.9", 0, 100};
 
 double number_of(const Figure& figure, const toml::node& value, const std::string& where) {
   const std::optional<double> number = value.is_number() ? value.value<double>() : std::nullopt;
   if (!number)
-    throw Error::format("{}: give a number without quotes, in {}, such as {}", where, figure.unit, figure.example);
+    throw Error::format("{}: give a number without quotes, such as {} ({})", where, figure.example, figure.unit);
   if (!(*number >= figure.least && *number <= figure.most)) {
-    throw Error::format("{}: {:g} {} is impossible; give {}, such as {}", where, *number, figure.unit, figure.unit,
+    throw Error::format("{}: {:g} ({}) is impossible; give a number such as {}", where, *number, figure.unit,
                         figure.example);
   }
   return *number;
@@ -161,7 +161,7 @@ std::string read_machine_file(const std::string& path) {
   if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
     throw Error::format("machine file {} {}", quote(path),
                         std::filesystem::exists(path)
-                            ? "cannot be read"
+                            ? "cannot be read; give a readable TOML file"
                             : "does not exist; laptime list devices shows the known machines, and "
                               "docs/adding_a_machine.md describes machine files");
   }

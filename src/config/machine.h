@@ -44,8 +44,7 @@ struct DataSheet {
   double bfloat16 = 0;  // 0: the machine does not support it
   double float8 = 0;    // 0: the machine does not support it
   double float4 = 0;    // 0: the machine does not support it
-  // The best measured figures. If set, a prediction without reached shares uses them instead of the data sheet's
-  // figures.
+  // The best measured figures. If set, they replace the data sheet's in predictions that lack the reached rates below.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 

@@ -98,11 +98,11 @@ struct ModelConfig {
                  .help = "attention heads; must divide d-model unless --head-dim is given", .otherwise = "the named model's",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.num_heads);
     visit(Option{.flag = "vocab", .key = "vocab_size", .tag = "vocab", .group = kGroup, .unit = "tokens",
-                 .help = "size of the vocabulary (models of transformers: their own)",
+                 .help = "size of the vocabulary; Hugging Face models default to their own",
                  .otherwise = "10000; gpt2: 50257; 8B: 151936",
                  .min = 1, .max = kMaxId, .in_name = kGiven}, self.vocab_size);
     visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
-                 .help = "context length (models of transformers: their own, at most 2048)",
+                 .help = "context length; Hugging Face models default to their own, but at most 2048",
                  .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
                  .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
@@ -110,8 +110,8 @@ struct ModelConfig {
                  .in_name = kGiven},
           self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
-                 .help = "use the token embedding as the head (editions other than 2025 and 2026; models of "
-                         "transformers: as their config.json says)", .otherwise = "false; gpt2: true",
+                 .help = "use the token embedding as the head (editions other than 2025 and 2026); Hugging "
+                         "Face models default to their config.json", .otherwise = "false; gpt2: true",
                  .in_name = kGiven},
           self.weight_tie);
     visit(Option{.flag = "bias", .key = "bias", .tag = "bias", .group = kGroup,

@@ -64,8 +64,8 @@ struct OutputConfig {
                          "names of columns such as mean, std (n - 1), std_population (n) (laptime list columns)",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "mfu", .key = "mfu", .group = kOutput,
-                 .help = "FLOPs counted in the share of peak: full: all; causal: half of those of attention; 6n: 6 per "
-                         "parameter and token", .axis = false, .changes_result = false}, self.mfu);
+                 .help = "FLOPs counted in the share of peak: full (all), causal (half of attention's) or 6n (6 per "
+                         "parameter and token)", .axis = false, .changes_result = false}, self.mfu);
     visit(Option{.flag = "verbose", .key = "verbose", .group = kOutput,
                  .help = "also print set-up, first steps, reasons for verdicts and the machine", .axis = false,
                  .changes_result = false}, self.verbose);

@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// What data-parallel ranks divide in addition to the batch: nothing, the optimizer's state (ZeRO-1), gradients too
+// Tensors that data-parallel ranks divide in addition to the batch: none, the optimizer's state (ZeRO-1), gradients too
 // (ZeRO-2), or parameters too (ZeRO-3, FSDP). Rajbhandari et al. 2020.
 enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
 constexpr auto choices_of(Shard) { return choices<Shard>("none", "optimizer", "gradients", "parameters"); }

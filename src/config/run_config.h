@@ -41,8 +41,8 @@ enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };
 
 constexpr auto choices_of(Float32Precision) { return choices<Float32Precision>("auto", "ieee", "split"); }
 
-// The way of running a step that laptime imitates. Eager mode lowers composites to primitives and runs them one by one;
-// compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
+// The execution mode of a framework that laptime imitates. Eager mode lowers composites to primitives and runs them one
+// by one; compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
 constexpr auto choices_of(Mode) { return choices<Mode>("eager", "compile"); }
 

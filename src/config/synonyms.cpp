@@ -82,7 +82,7 @@ constexpr std::array kSynonyms{
 
 constexpr std::string_view kPage = "laptime report --last --html FILE writes a page with charts";
 constexpr std::string_view kOtherPrograms = "laptime record measures the steps of another program";
-constexpr std::string_view kList = "the values of an option are a list, as in --context 128,256";
+constexpr std::string_view kList = "a list of values, as in --context 128,256";
 constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit in TIME";
 constexpr std::string_view kEpochs =
     "--epochs X with --data FILE, which shows how long training takes; --steps N measures N steps";
@@ -173,8 +173,8 @@ constexpr std::array kHints{
     Hint{"device", "mps", "--device m4, which predicts for an Apple M4"},
     Hint{"optimizer", "none", "--pass forward_backward, a step without its optimizer"},
     Hint{"optimizer", "sgd", "--pass forward_backward, a step without its optimizer; the only optimizer is AdamW"},
-    Hint{"optimizer", "adamw", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
-    Hint{"optimizer", "adam", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
+    Hint{"optimizer", "adamw", "--optimizer 2025, 2026 or torch: three variants of AdamW"},
+    Hint{"optimizer", "adam", "--optimizer 2025, 2026 or torch: three variants of AdamW"},
     Hint{"view", "nsys", "--view kernels, the table of nsys stats; laptime export nsys writes it as a file"},
     Hint{"view", "stats", "--view kernels"},
     // options of one command

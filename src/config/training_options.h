@@ -49,7 +49,7 @@ struct TrainingOptions {
     visit(Option{.flag = "epochs",
                  .key = "epochs",
                  .group = kGroup,
-                 .help = "show how many steps this many passes over the tokens of --data are, and how long they take",
+                 .help = "show how many steps and how long this many passes over the tokens of --data take",
                  .empty = "none",
                  .min = 1e-6,
                  .max = 1e6,

@@ -19,8 +19,8 @@ struct FileScan {
   std::optional<TokenRange> tokens{};  // none if there is no layout or no token
 };
 
-// Reads the file in pieces. The result is kept for further calls in this process and its children with the same stamp
-// and layout, unless the file changed just before or during the scan (InputFile::is_settled). Throws Error if the file
+// Reads the file in pieces. The result is cached for later calls with the same stamp and layout in this process and its
+// children, unless the file changed just before or during the scan (InputFile::is_settled). Throws Error if the file
 // cannot be read, or has become shorter since it was opened.
 FileScan scan_file(const InputFile& file, const std::optional<TokenLayout>& layout = {});
 

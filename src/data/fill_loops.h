@@ -1,4 +1,4 @@
-// FillLoops: elements of a stream as float32, compiled once per instruction set, with bit-identical results.
+// FillLoops: loops that write elements of a stream as float32. Compiled once per instruction set, with identical bits.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ inline float log_of(float x) {
   return f + tail + 0.693359375F * e;
 }
 
-constexpr float kTail = 5;  // w = -log(1 - x^2) from which erfinv_center is inaccurate: 0.34 % of values
+constexpr float kTail = 5;  // erfinv_center is inaccurate for w = -log(1 - x^2) >= kTail: 0.34 % of values
 
 inline float erfinv_center(float x, float w) {
   constexpr std::array kPolynomial{2.81022636e-08F, 3.43273939e-07F, -3.5233877e-06F, -4.39150654e-06F, 0.00021858087F,
@@ -72,8 +72,8 @@ inline void top_words(uint64_t key, int64_t index, Words& words) {
   }
 }
 
-// Recomputes y = erfinv(x) where w is in the tail. Compares floats as integers: if they are not negative, they sort
-// like their bit patterns.
+// Recomputes y = erfinv(x) where w is in the tail. Compares floats as integers, because non-negative floats sort like
+// their bit patterns.
 inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
   constexpr auto kTailBits = std::bit_cast<int32_t>(kTail);
   for (int64_t begin = 0; begin < kBlock; begin += kGroup) {

@@ -113,7 +113,7 @@ void check_samples(const GoldenCase& golden, const std::string& key, int64_t num
   const StoredTensor& values = golden.file->tensor("sample/" + key);
   if (at.shape.rank() != 1 || at.shape != values.shape || at.shape[0] < 1 || at.shape[0] > kMostSamples) {
     throw Error::format(
-        "{}: tensors 'sample_at/{}' {} and 'sample/{}' {} are not two equal rows of 1 to {} numbers; "
+        "{}: tensors 'sample_at/{}' {} and 'sample/{}' {} are not two vectors of the same length, 1 to {}; "
         "make the file again (tests/golden/README.md)",
         golden.file->text(), key, at.shape.text(), key, values.shape.text(), kMostSamples);
   }

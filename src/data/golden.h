@@ -23,7 +23,7 @@ struct SavedStorage {
   std::vector<int64_t> shape;  // shape of that tensor
 };
 
-// The ops that eager PyTorch runs, without views, and what it keeps for backward, without parameters.
+// The ops that eager PyTorch runs (not views), and the storages that it keeps for backward (not parameters).
 struct EagerTrace {
   std::vector<std::string> forward_ops;  // "pow float32 [3, 18, 40]": name, dtype and shape of the first output
   std::vector<std::string> backward_ops;

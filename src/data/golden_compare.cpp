@@ -29,8 +29,8 @@ Floors floors_of(const GoldenCase& golden, Precision precision) {
     const double tensors = golden.exact ? 2e-6 : 1e-5;
     return {.tensors = tensors, .weights = tensors, .losses = 1e-6};
   }
-  // float16 has 1/8 of the rounding errors of bfloat16. tf32 keeps 10 bits of a factor, and tensor cores may truncate
-  // the rest: up to 1/4 of bfloat16's rounding errors, but always towards zero, so the errors in a sum accumulate. With
+  // float16 has 1/8 of the rounding errors of bfloat16. tf32 keeps 10 mantissa bits, and tensor cores may truncate the
+  // rest: up to 1/4 of bfloat16's rounding errors, but always towards zero, so the errors in a sum accumulate. With
   // any of these types, the first step moves an element whose gradient is rounded across zero by twice the learning
   // rate, and a single such element is visible in a small tensor.
   const double share = precision == Precision::kFloat16 ? 1.0 / 8 : precision == Precision::kTf32 ? 1.0 / 2 : 1;

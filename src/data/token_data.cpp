@@ -176,7 +176,7 @@ void TokenData::refuse_token(const Shard& shard, int64_t vocab_size, int64_t lar
     if (*bad < 0) throw Error::format("{} is negative; tokens start at 0", place);
     const std::string read_as =
         shard.layout.is_guessed
-            ? fmt::format(", or, if they are not {}, state their type with --data-format", name_of(shard.layout.type))
+            ? fmt::format(", or state the token type with --data-format if it is not {}", name_of(shard.layout.type))
             : "";
     throw Error::format("{} is not in the vocabulary of {}; give --vocab {} or more{}", place, vocab_size,
                         shard.layout.format == DataFormat::kBytes ? 256 : largest + 1, read_as);

@@ -95,7 +95,7 @@ class Search {
 
 std::vector<size_t> find_change_points(std::span<const double> series, double least) {
   if (series.size() > kMostOfSeries)
-    throw Error::format("a series of {} figures is too long; at most {} are allowed", series.size(), kMostOfSeries);
+    throw Error::format("a series of {} figures is too long; select at most {}", series.size(), kMostOfSeries);
   if (series.size() < 2 * kFewestOfLevel) return {};
   sorted_samples(series);  // only to check the figures
   Search search(least);

@@ -23,8 +23,8 @@ struct SampleMode {
 
 // One mode, or two with the faster first. The sorted samples are split at their widest gap that leaves at least
 // max(3, 15 %) samples on either side. Both parts are modes if two conditions hold:
-//   - Ashman's D = sqrt(2) |mean_1 - mean_2| / sqrt(var_1 + var_2) exceeds 4 + 30 / n. Ashman et al. (1994) ask for 2
-//     if the two parts are fitted; splitting a single normal peak already gives about 2.6, and more for few samples.
+//   - Ashman's D = sqrt(2) |mean_1 - mean_2| / sqrt(var_1 + var_2) exceeds 4 + 30 / n. Ashman et al. (1994) require 2
+//     for two fitted components; splitting a single normal peak already gives about 2.6, and more for few samples.
 //     With this limit about 0.3 % of normal peaks and 1 to 3 % of skewed ones are taken for two modes.
 //   - Their medians differ by at least 1 % of the median of all samples: a smaller difference changes no conclusion.
 // Fewer than six samples have one mode. Throws Error like sorted_samples.

@@ -38,7 +38,8 @@ std::vector<double> log_ratios(std::span<const double> a, std::span<const double
   std::vector<double> logs;
   logs.reserve(a.size());
   for (size_t i = 0; i < a.size(); ++i) {
-    if (!(a[i] > 0 && b[i] > 0)) throw Error::format("round {} has a figure that is not a positive number", i + 1);
+    if (!(a[i] > 0 && b[i] > 0))
+      throw Error::format("round {} has a figure that is not a positive number; measure again", i + 1);
     logs.push_back(std::log(b[i] / a[i]));
   }
   return logs;

@@ -23,8 +23,8 @@ enum class Difference : uint8_t {
 };
 std::string_view name_of(Difference difference);  // "faster", "slower", "same", "undecided"
 
-// kSame if `interval`, the interval of B / A, is within the margin; else kFaster or kSlower if it excludes 1; else
-// kUndecided, also without an interval. `margin` is the largest difference that does not matter, as a fraction.
+// kSame if `interval`, the interval of B / A, is within the margin; else kFaster or kSlower if it excludes 1;
+// kUndecided if it does neither or is missing. `margin` is the largest difference that does not matter, as a fraction.
 Difference difference_of(const std::optional<Interval>& interval, double margin);
 
 struct PairedRatio {

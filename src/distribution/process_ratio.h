@@ -12,14 +12,14 @@ namespace laptime {
 
 // With at least this many processes per side, their spread shows how much processes differ.
 inline constexpr int64_t kFewestProcesses = 3;
-// With fewer processes on a side, the processes of each side are assumed to differ by as much as the samples of one
-// process, and by at least this standard deviation, as a fraction of the time.
+// With fewer processes on a side, processes are assumed to vary as much as the samples within one process do, but with
+// at least this standard deviation, as a fraction of the time.
 inline constexpr double kAssumedSpread = 0.01;
 
 struct ProcessRatio {
   double ratio = 1;  // B / A
-  // None if a side has fewer than kFewestProcesses processes and a side, the same or the other, has fewer than
-  // kFewestForInterval samples.
+  // None if one side has fewer than kFewestProcesses processes and either side has fewer than kFewestForInterval
+  // samples.
   std::optional<Interval> interval;
 };
 

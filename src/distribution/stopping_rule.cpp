@@ -138,7 +138,7 @@ std::string StoppingRule::describe(StopReason reason) const {
           100 * limits_.interval_enough, 100 * limits_.interval_within);
     case StopReason::kNoise:
       return fmt::format(
-          "twice the samples would not bring the 95 % interval of the median within {:g} %, or did not "
+          "doubling the samples would not bring the 95 % interval of the median within {:g} %, or did not "
           "narrow it",
           100 * limits_.interval_enough);
     case StopReason::kTime: return fmt::format("the budget of {:g} s", limits_.budget.count());

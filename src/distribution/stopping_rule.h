@@ -29,7 +29,7 @@ struct SamplingLimits {
   int64_t max_samples = 200;
   // The distance from the median to the farther end of its 95 % interval, as a fraction of the median.
   double interval_within = 0.01;
-  // This width suffices once `patience` of the budget is spent, if twice the samples would not reach interval_within.
+  // Suffices once the fraction `patience` of the budget is spent, if twice the samples would not reach interval_within.
   double interval_enough = 0.05;
   double patience = 1.0 / 6;
   // Used instead of min_warmup and min_samples if those do not fit into the budget. hurried_samples is the smallest
@@ -43,7 +43,7 @@ struct SamplingLimits {
 enum class StopReason : uint8_t {
   kInterval,  // the interval of the median is within interval_within
   kEnough,    // the interval is within interval_enough, and twice the samples would not reach interval_within
-  kNoise,     // twice the samples would not reach interval_enough, or did not narrow the interval
+  kNoise,     // twice the samples would not reach interval_enough, or doubling them did not narrow the interval
   kTime,      // the budget is spent
   kSamples,
   kFixed,  // the requested number of samples

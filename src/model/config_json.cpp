@@ -225,7 +225,7 @@ class Reader {
     const auto rotated = static_cast<int64_t>(static_cast<double>(model.d_head()) * model.rotary_share.value_or(1));
     if (rotated % 2 != 0 || rotated == 0)
       refuse("rotary_pct", fmt::format("{} of {} elements", model.rotary_share.value_or(1), model.d_head()),
-             "give a share that is an even number of elements: RoPE rotates pairs");
+             "give a share that rotates an even number of elements: RoPE rotates pairs");
   }
 
   void read_llama(ModelConfig& model) {
@@ -306,8 +306,8 @@ class Reader {
     if (share != 1) model.rotary_share = share;
   }
 
-  // Throws Error for an unknown key, unless its value is null, false, 0 or empty; therefore also for an object per
-  // layer type.
+  // Throws Error for an unknown key, unless its value is null, false, 0 or empty. This also rejects an object per layer
+  // type.
   void check_rope_keys(std::string_view key, const JsonField& rope) const {
     constexpr std::array<std::string_view, 8> kKnown{
         "rope_theta", "partial_rotary_factor", "rope_type",        "type",

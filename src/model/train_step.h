@@ -7,10 +7,10 @@
 
 namespace laptime {
 
-// The source of a parameter has the name of the parameter; its AdamW state and its kept gradient add a prefix to that
-// name. With --shard, the AdamW state on a rank is a vector: the rank's chunk of the elements. With --shard parameters,
-// the parameter is such a chunk, too. A tensor whose number of elements is not divisible by the ranks is whole on every
-// rank.
+// The source of a parameter has the parameter's name; the sources of its AdamW state and its kept gradient have that
+// name after a prefix. With --shard, the AdamW state on a rank is a vector: the rank's chunk of the elements. With
+// --shard parameters, the parameter is such a chunk, too. A tensor whose number of elements is not divisible by the
+// ranks is whole on every rank.
 namespace source {
 inline constexpr const char* kTokens = "tokens";    // int64 (B, T), sequences of the rank
 inline constexpr const char* kTargets = "targets";  // int64 (B, T)
@@ -41,8 +41,8 @@ struct StepOutputs {
 // The graph for config.pass, before it is rewritten. For Pass::kForward it still contains backward, which
 // passes/saved.h removes later. `real` is the type of parameters: float32, or float64 for a reference run. If
 // config.pass ends in backward, or keep.gradients is set, the gradients of parameters and of floating-point inputs are
-// outputs, except with --accumulate. With --loss-scale, they are gradients of the scaled loss, but with --pass step of
-// the unscaled loss.
+// outputs, except with --accumulate. With --loss-scale, they are gradients of the scaled loss, except that --pass
+// step unscales them.
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep = {}, DType real = DType::kFloat32);
 
 }  // namespace laptime

@@ -48,7 +48,7 @@ int last_digit(double size, double uncertainty) {
   if (uncertainty <= 0) return plain;
   const double doubt = size * std::min(uncertainty, 1.0);
   const double leading = doubt / std::pow(10, exponent_of(doubt));  // 1 to 10
-  // From 9.5 on, the doubt rounds to 10, whose second digit has the same place as the only digit kept below 9.5.
+  // From 9.5 on, the rule rounds to 10 with two digits; the last one is in the place of the single digit below 9.5.
   const bool two_digits = leading < 3.55;
   return std::max(plain, std::min(exponent_of(doubt) - (two_digits ? 1 : 0), exponent_of(size)));
 }

@@ -28,7 +28,7 @@ constexpr bool is_floating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
 }
 
-// True for the types to which autocast rounds the factors of products.
+// True for the types to which autocast casts the operands of matrix products.
 constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ...: PyTorch's names without "torch."

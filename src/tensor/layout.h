@@ -34,7 +34,7 @@ Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape` 
 // The `size` elements begin, begin + step, ... along `axis`. LAPTIME_CHECK fails unless all are within the axis, and
 // `size` and `step` are positive.
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
-// The elements in the same order with another shape of as many elements; empty if no view can do that without a copy.
+// The elements in the same order under another shape with as many elements; empty if that would require a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
 // A layout without gaps whose axes have the same order in memory as those of `in`; axes of stride 0 (broadcast) or
@@ -61,7 +61,7 @@ struct TensorType {
 
 TensorType contiguous_type(DType dtype, const Shape& shape);
 
-// Bytes of a GPU's widest memory access, and of one line of its memory.
+// Sizes in bytes of a GPU's widest memory access and of its cache lines.
 inline constexpr int64_t kWidestAccessBytes = 16, kMemoryLineBytes = 128;
 // Row-major, with a gap after each row so that the next one begins at a multiple of kMemoryLineBytes or, if rows are
 // shorter than eight lines, of kWidestAccessBytes. Nothing reads or writes the gaps. A tensor with fewer than two axes

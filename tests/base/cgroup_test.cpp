@@ -85,7 +85,7 @@ TEST(MemoryLimits, ReadsVersion2LimitsOfAllAncestors) {
   EXPECT_EQ(limits[0].used, 700);
 }
 
-TEST(MemoryLimits, MemoryHighIsALimit) {
+TEST(MemoryLimits, ReadsMemoryHighAsASoftLimit) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/a/b\n");
   root.write("proc/self/mountinfo", kMountVersion2);

@@ -10,10 +10,10 @@
 namespace laptime {
 namespace {
 
-// A machine of four cores with two hardware threads each. CPUs 0 and 4 share a core, and so do 1 and 5, ...
-class DefaultThreadsOf : public testing::Test {
+// A machine of four cores with two hardware threads each. CPUs i and i + 4 share a core.
+class DefaultThreadsWithSmt : public testing::Test {
  protected:
-  DefaultThreadsOf() {
+  DefaultThreadsWithSmt() {
     allow("0-7");
     for (int thread = 0; thread < 8; ++thread) {
       root_.write("sys/devices/system/cpu/cpu" + std::to_string(thread) + "/topology/thread_siblings_list",
@@ -38,13 +38,13 @@ class DefaultThreadsOf : public testing::Test {
   FakeRoot root_;
 };
 
-TEST_F(DefaultThreadsOf, CountsPhysicalCores) {
+TEST_F(DefaultThreadsWithSmt, CountsPhysicalCores) {
   EXPECT_EQ(found().threads, 4);
   EXPECT_EQ(found().reason, "4 cores of 8 hardware threads");
   EXPECT_TRUE(found().is_unusual);
 }
 
-TEST_F(DefaultThreadsOf, CountsOnlyAllowedCores) {
+TEST_F(DefaultThreadsWithSmt, CountsOnlyAllowedCores) {
   allow("1,2,5");
   EXPECT_EQ(found().threads, 2);
   EXPECT_EQ(found().reason, "2 cores of 3 hardware threads");
@@ -54,7 +54,7 @@ TEST_F(DefaultThreadsOf, CountsOnlyAllowedCores) {
   EXPECT_FALSE(found().is_unusual);
 }
 
-TEST_F(DefaultThreadsOf, RoundsQuotaDown) {
+TEST_F(DefaultThreadsWithSmt, RoundsQuotaDown) {
   set_quota("270000");
   EXPECT_EQ(found().threads, 2);
   EXPECT_EQ(found().reason, "a CPU quota of 2.7 cores");
@@ -66,7 +66,7 @@ TEST_F(DefaultThreadsOf, RoundsQuotaDown) {
   EXPECT_EQ(found().threads, 4);
 }
 
-TEST_F(DefaultThreadsOf, FollowsOpenMpVariable) {
+TEST_F(DefaultThreadsWithSmt, FollowsOpenMpVariable) {
   set_environment("OMP_NUM_THREADS=6");
   EXPECT_EQ(found().threads, 6);
   EXPECT_EQ(found().reason, "OMP_NUM_THREADS");
@@ -81,7 +81,7 @@ TEST_F(DefaultThreadsOf, FollowsOpenMpVariable) {
   }
 }
 
-TEST_F(DefaultThreadsOf, FollowsSlurmVariable) {
+TEST_F(DefaultThreadsWithSmt, FollowsSlurmVariable) {
   set_environment("SLURM_CPUS_PER_TASK=3");
   EXPECT_EQ(found().threads, 3);
   EXPECT_EQ(found().reason, "SLURM_CPUS_PER_TASK");
@@ -89,7 +89,7 @@ TEST_F(DefaultThreadsOf, FollowsSlurmVariable) {
   EXPECT_EQ(found().threads, 4);
 }
 
-TEST(DefaultThreads, CountsEachHardwareThreadOfAnUnknownMachine) {
+TEST(DefaultThreads, CountsHardwareThreadsIfCoresAreUnknown) {
   const FakeRoot root;
   EXPECT_EQ(default_threads(root.path()).threads, 1);
   root.write("proc/self/status", "Cpus_allowed_list:\t0-2\n");

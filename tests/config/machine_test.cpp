@@ -64,7 +64,7 @@ TEST(DataSheet, ReachedRatesMustBeCompleteOrAbsent) {
   EXPECT_EQ(machine.compile.figures, 0);
   EXPECT_THAT(error_of(text + "reached_float64 = 1\n"), HasSubstr("unknown key 'reached_float64'"));
   text.replace(text.find("0.9"), 3, "1.9");
-  EXPECT_THAT(error_of(text), HasSubstr("1.9 of the data sheet is impossible"));
+  EXPECT_THAT(error_of(text), HasSubstr("1.9 (fraction of the data sheet) is impossible"));
 }
 
 TEST(DataSheet, LinkFieldsMustBeCompleteOrAbsent) {
@@ -100,12 +100,13 @@ TEST(DataSheet, ErrorNamesTheLine) {
   const auto with = [&](const std::string& line) { return paper + line + "\n"; };
   EXPECT_THAT(error_of(with("bandwith = 1e9")),
               HasSubstr("paper.toml:8: unknown key 'bandwith'; did you mean 'bandwidth'"));
-  EXPECT_THAT(error_of(with("tf32 = -1")), HasSubstr("paper.toml:8: tf32: -1 FLOP/s is impossible; give FLOP/s"));
+  EXPECT_THAT(error_of(with("tf32 = -1")),
+              HasSubstr("paper.toml:8: tf32: -1 (FLOP/s) is impossible; give a number such as"));
   EXPECT_THAT(error_of(with("tf32 = \"35.6 TFLOPS\"")),
-              HasSubstr("paper.toml:8: tf32: give a number without quotes, in FLOP/s, such as 35.6e12"));
+              HasSubstr("paper.toml:8: tf32: give a number without quotes, such as 35.6e12 (FLOP/s)"));
   EXPECT_THAT(error_of(with("tf32 = true")), HasSubstr("paper.toml:8: tf32: give a number"));
-  EXPECT_THAT(error_of(with("measured_bandwidth = 936")), HasSubstr("936 bytes/s is impossible"));
-  EXPECT_THAT(error_of("launch = 8\n"), HasSubstr("paper.toml:1: launch: 8 seconds is impossible"));
+  EXPECT_THAT(error_of(with("measured_bandwidth = 936")), HasSubstr("936 (bytes/s) is impossible"));
+  EXPECT_THAT(error_of("launch = 8\n"), HasSubstr("paper.toml:1: launch: 8 (seconds) is impossible"));
   EXPECT_THAT(error_of("memory = 24\n"), HasSubstr("give a size in quotes, such as \"24GiB\""));
   EXPECT_THAT(error_of(with("power = 350")), HasSubstr("(keys: title, source, memory"));
   EXPECT_THAT(error_of(with("tf32 = inf")), HasSubstr("paper.toml:8"));

@@ -123,7 +123,7 @@ TEST(SweepFile, RejectsUtf16) {
 }
 
 TEST(SweepFile, ErrorSuggestsDecimalPoint) {
-  EXPECT_THAT(refusal("batch = 2\nlr = 0,001"), AllOf(StartsWith("a.toml:2:"), HasSubstr("has a decimal point")));
+  EXPECT_THAT(refusal("batch = 2\nlr = 0,001"), AllOf(StartsWith("a.toml:2:"), HasSubstr("write a decimal point")));
 }
 
 TEST(SweepFile, AcceptsOrExplainsKeysOfOtherTrainers) {

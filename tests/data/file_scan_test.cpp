@@ -52,7 +52,7 @@ TEST(FileScan, HashDependsOnThePositionOfAChange) {
   EXPECT_EQ((std::set<uint64_t>{first, middle, later, hash_of(large)}.size()), 4U);
 }
 
-// Bytes that this process has read so far, as the kernel counts them; -1 if the kernel does not tell.
+// Bytes that this process has read so far, as the kernel counts them; -1 if it does not report them.
 int64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   for (std::string key; io >> key;) {

@@ -88,7 +88,7 @@ TEST(GoldenCompare, ZeroGradientIsRelativeToTheLargestNorm) {
 }
 
 // One gradient has two elements of 1e-3 each, the other has four elements of 1 each.
-TEST(GoldenCompare, TinyGradientIsRelativeToLargerOnes) {
+TEST(GoldenCompare, TwoElementGradientIsRelativeToOtherGradients) {
   const WrittenFile written("two.safetensors",
                             safetensors_bytes(R"({"grad/few":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},)"
                                               R"("grad/many":{"dtype":"F64","shape":[4],"data_offsets":[16,48]}})",
@@ -107,7 +107,7 @@ TEST(GoldenCompare, TinyGradientIsRelativeToLargerOnes) {
 }
 
 // One element of the tensor has a gradient below 1.2e-8, and its neighbours have gradients of at least 1e-4.
-TEST(GoldenCompare, SkipsWeightsWithoutGradientAfterSteps) {
+TEST(GoldenCompare, SkipsWeightsWithNearZeroGradientAfterSteps) {
   const GoldenCase golden = read_golden(golden_path("tiny_gpt2"));
   const std::string name = "layers.0.attn.output_proj.weight";
   const std::vector<double> gradient = truth_of(golden, "grad/" + name);

@@ -19,7 +19,7 @@ TEST(BlockLength, MatchesHandComputedValues) {
   EXPECT_EQ(bootstrap_block_length(100, 0), 1);
   EXPECT_EQ(bootstrap_block_length(100, -0.9), 1);
   EXPECT_EQ(bootstrap_block_length(100, kBlockBootstrapAbove), 1);
-  // r = 0.5: memory 1 / 0.75 = 4/3; (1.5 * 16/9 * 100)^(1/3) = 6.44, rounded up.
+  // For r = 0.5, 2 r / (1 - r^2) is 4/3, and (1.5 * 16/9 * 100)^(1/3) = 6.44 is rounded up.
   EXPECT_EQ(bootstrap_block_length(100, 0.5), 7);
   // The block length is at most a third of the number of samples.
   EXPECT_EQ(bootstrap_block_length(30, 0.99), 10);

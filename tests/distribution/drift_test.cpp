@@ -57,13 +57,13 @@ double found(int64_t count, double rise, double memory) {
   return significant / static_cast<double>(kTrials);
 }
 
-TEST(Drift, SlowIsRarelyFoundInNoise) {
+TEST(Drift, SlowRarelyFindsDriftInNoise) {
   EXPECT_LT(found(10, 0, 0), 0.02);
   EXPECT_LT(found(50, 0, 0), 0.02);
   EXPECT_LT(found(50, 0, 0.4), 0.05);
 }
 
-TEST(Drift, SlowIsFoundDespiteNoise) {
+TEST(Drift, SlowFindsDriftDespiteNoise) {
   EXPECT_GT(found(50, 0.08, 0), 0.9);
   EXPECT_GT(found(20, 0.15, 0), 0.9);
 }

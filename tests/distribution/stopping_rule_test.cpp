@@ -99,9 +99,9 @@ TEST(DefaultRule, BudgetAppliesToTheClockNotToReportedParts) {
   EXPECT_LT(run.ends.back(), 32);
 }
 
-// The steps are too slow for 5 warm-up steps and 10 samples. The warm-up is shortened, and the number of samples is the
+// The steps are too long for 5 warm-up steps and 10 samples. The warm-up is shortened, and the number of samples is the
 // minimum for an interval.
-TEST(DefaultRule, SlowStepsHaveAShortWarmupAndFewSamples) {
+TEST(DefaultRule, VeryLongStepsHaveAShortWarmupAndFewSamples) {
   const StoppingRule rule;
   const StoppedRun run = run_until_stop(rule, [](int64_t i) { return i % 2 == 0 ? 100.0 : 150.0; });
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
@@ -174,7 +174,7 @@ TEST(DefaultRule, StopsIfSamplesDoNotNarrowTheInterval) {
   EXPECT_LT(run.ends.back(), 30);
 }
 
-TEST(DefaultRule, SlowWarmupDoesNotChangeOnceKnown) {
+TEST(DefaultRule, SlowNumberOfWarmupStepsNeverChangesOnceKnown) {
   RandomSamples random(12);
   for (int trial = 0; trial < 20; ++trial) {
     const StoppingRule rule;

@@ -48,7 +48,7 @@ std::vector<double> rising(double each) {
   return samples;
 }
 
-TEST(Verdict, ReasonOfTheTrendComesFirst) {
+TEST(Verdict, TrendIsReportedBeforeLostTime) {
   const std::vector<double> samples = rising(0.0019);
   Observations seen = observe(samples);
   const std::vector<double> waiting(samples.size(), 0.5);

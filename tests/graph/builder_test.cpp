@@ -157,7 +157,7 @@ TEST(Replay, SourcesKeepTheirRegions) {
   EXPECT_EQ(replay.finish().values[0].annotations.region, (Region{1, "ln1"}));
 }
 
-TEST(Builder, HeldValuesStateFrameScopeAndVariable) {
+TEST(Builder, HeldValueNamesItsFrameScopeAndVariable) {
   Builder build;
   build.current.frame = "forward";
   ValueId x = build.source("x", floats({3}), Role::kInput);
@@ -247,7 +247,7 @@ TEST(Signature, TextStatesOpTypesAndAttributes) {
   EXPECT_EQ(signature_of(graph, *graph.producer(y)).text(), "mul_scalar(float32 [3, 2] strides [1, 3]) {value=0.5}");
 }
 
-TEST(Costs, CountTheSliceThatIsAddedToAGradient) {
+TEST(Costs, SliceBackwardWithAddendMovesOnlyTheSlice) {
   const Signature added{&kSliceBackward,
                         SliceBackwardAttributes{.shape = {8, 4}, .axis = 0, .begin = 2, .step = 1, .addend = true},
                         {floats({3, 4}), floats({8, 4})},

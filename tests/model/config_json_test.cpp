@@ -49,7 +49,7 @@ TEST(ConfigJson, BothVersionsDescribeTheSameModel) {
   }
 }
 
-TEST(ConfigJson, ReadsAConfigurationOfLlama3) {
+TEST(ConfigJson, ReadsALlama3Config) {
   const ModelConfig model = read_model_config(test::golden_folder("llama3_tied") + "/config.json");
   EXPECT_EQ(model.edition, Edition::kLlama);
   EXPECT_EQ(model.rope_scaling, "llama3:32:1:4:64");

@@ -29,7 +29,7 @@ void PrintTo(const Case& value, std::ostream* stream) { *stream << value.name; }
 
 class Determinism : public testing::TestWithParam<Case> {};
 
-TEST_P(Determinism, SlowBitsAreTheSameForAllRunsAndThreads) {
+TEST_P(Determinism, SlowEveryRunAndThreadCountGivesTheSameBits) {
   const RunConfig& config = GetParam().config;
   const std::vector<std::byte> expected = trained(config, 1);
   ASSERT_FALSE(expected.empty());
@@ -62,7 +62,7 @@ TEST(Seed, ChangesResults) {
   EXPECT_FALSE(trained(config, 1) == first);
 }
 
-TEST(Dropout, EachStepDropsOtherElements) {
+TEST(Dropout, EachStepDropsDifferentElements) {
   RunConfig config = with_dropout();
   config.pass = Pass::kForwardBackward;
   config.clip_norm.reset();

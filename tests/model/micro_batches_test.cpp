@@ -47,7 +47,7 @@ TEST(MicroBatches, GiveTheLossesOfTheWholeBatch) {
 }
 
 // A mask depends on the sum of the seed and the step.
-TEST(MicroBatches, HaveOtherDropoutMasksThanTheStepsAfterThem) {
+TEST(MicroBatches, DropoutMasksDifferAcrossPassesAndSteps) {
   constexpr uint64_t kSeed = 7;
   std::set<uint64_t> sums;
   for (int64_t index = 0; index < 4; ++index) {

@@ -80,7 +80,7 @@ TEST(ModelCard, EagerModeKeepsCompositesThatFrameworksFuse) {
   EXPECT_THAT(kept(model_of({{"model", "attention"}})), IsEmpty());
 }
 
-TEST(ModelCard, EveryEditionHasARow) {
+TEST(ModelCard, EveryEditionIsInTheTable) {
   for (const auto& edition : choices_of(Edition{})) EXPECT_EQ(gpt_edition(edition.value).edition, edition.value);
   EXPECT_EQ(gpt_editions().size(), choices_of(Edition{}).size());
 }
@@ -92,7 +92,7 @@ TEST(ModelSummary, ParametersHaveTheirRegion) {
   EXPECT_EQ(spec_of(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
 }
 
-TEST(ModelSummary, ParametersStateCroppableRowsAndDuplicates) {
+TEST(ModelSummary, MarksParametersWithCroppableRowsOrDuplicates) {
   ModelConfig model = model_of({{"edition", "2024"}});
   EXPECT_TRUE(spec_of(model, "position_embeddings.weight").rows_may_be_cropped);
   EXPECT_FALSE(spec_of(model, "token_embeddings.weight").rows_may_be_cropped);

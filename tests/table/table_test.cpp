@@ -83,7 +83,7 @@ TEST(Table, RemarkReplacesMissingCells) {
   EXPECT_THAT(widths(text_of(table, {.width = 40})), Each(Le(40U)));
 }
 
-TEST(Table, LeavesOutRankedColumnsWithoutValues) {
+TEST(Table, OmitsDroppableColumnsWithoutValues) {
   Table table{.columns = {text_of_rows("name", "name"), {.key = "mfu", .title = "mfu", .drop = 1}}};
   table.add({"small", nullptr});
   EXPECT_EQ(text_of(table, {}), "name\nsmall\n");
@@ -132,7 +132,7 @@ TEST(GrowingTable, PrintsRowsAsTheyArrive) {
   EXPECT_EQ(table.add(rows[1]), "compile         46.1 ms  14.7 ms        -  fastest\n");
 }
 
-TEST(GrowingTable, GivesAValueThatOutgrowsItsColumnAnotherUnit) {
+TEST(GrowingTable, ShowsATooLargeValueInALargerUnit) {
   GrowingTable table({.columns = {{.key = "t", .title = "time", .unit = Unit::kSeconds, .width = 8}}}, {.width = 20});
   EXPECT_EQ(table.add({.cells = {0.000787}}), "    time\n  787 us\n");
   EXPECT_EQ(table.add({.cells = {0.0056}}), " 5600 us\n");
