@@ -277,7 +277,7 @@ class SplitProduct {
     const int64_t odd_m = a->columns_adjacent ? 0 : m % elements;
     const int64_t odd_k = a->columns_adjacent || !b->columns_adjacent ? k % elements : 0;
     const int64_t odd_n = n % elements;
-    // A 16-bit result rounds `rest` before `whole` is added, so `rest` must be a small part of the sum.
+    // If the result is 16-bit, `rest` is rounded before `whole` is added, so `rest` must be a small part of the sum.
     const int64_t least_k = is_16_bit_float(product.c.type.dtype) ? 256 * odd_k : odd_k + 1;
     if (odd_k > 0 && k >= least_k && odd_m + odd_n == 0) {
       split(k - odd_k, k, [](Product& part, int64_t begin, int64_t size) {

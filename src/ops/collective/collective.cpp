@@ -1,5 +1,5 @@
-// Cards of collective communication. The bytes of a card are those that this rank sends (Rabenseifner 2004 gives them
-// as the minimum for an all-reduce, a reduce-scatter or an all-gather of this size).
+// Cards of collective communication. The byte count of an op is the number of bytes that this rank sends, which is the
+// minimum for an all-reduce, a reduce-scatter or an all-gather of this size (Rabenseifner 2004).
 #include "ops/collective/collective.h"
 
 namespace laptime {
@@ -64,8 +64,8 @@ int64_t bytes_of_inputs(const Signature& s) {
   return bytes.value();
 }
 
-// The tensors are cut, as one sequence, into chunks of equal size; the last ones may be shorter. A rank sends the other
-// ranks their chunks, and then sends its own summed chunk to every other rank.
+// The concatenated tensors are divided into one chunk per rank. A rank first sends every other rank that rank's chunk,
+// and then sends its own summed chunk to all of them.
 int64_t all_reduce_bytes(const Signature& s) {
   const auto& group = s.attributes.as<GroupAttributes>();
   Size elements;

@@ -1,4 +1,4 @@
-// Launches of the embedding on a CUDA device.
+// Launches the CUDA kernels of the embedding.
 #include "ops/embedding/embedding_cuda.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Launches of rotary position embedding on a CUDA device.
+// Launches the CUDA kernels of rotary position embedding.
 #include "ops/rope/rope_cuda.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kWidest = kWidestFusedHeadOnGpu;  // supported on every card; Hopper supports widths up to 256
+constexpr int64_t kWidest = kWidestFusedHeadOnGpu;  // supported on every GPU; Hopper supports widths up to 256
 constexpr int64_t kElements = 8;    // number of 16-bit elements in 16 bytes, which the library loads at once
 constexpr size_t kLogSumExpIn = 4;  // index of the log-sum-exp among the inputs of backward
 

@@ -1,5 +1,5 @@
-// Attention as cuBLASLt products, and its launches. Scores are stored, which takes memory and several passes over them,
-// but the library's products may be faster than our own tiles, and those in TF32 use tensor cores.
+// Attention as cuBLASLt products. Scores are stored, which takes memory and several passes over them, but the library's
+// products may be faster than our own tiles, and its TF32 products use tensor cores.
 #include "ops/scaled_dot_product_attention/product_attention_cuda.h"
 
 #include <cmath>
