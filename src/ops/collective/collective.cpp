@@ -6,7 +6,7 @@ namespace laptime {
 namespace {
 
 void check_operand(const TensorType& type) {
-  LAPTIME_CHECK(type.layout.is_contiguous(), "communication of {}", type.text());
+  LAPTIME_CHECK(type.layout.is_contiguous(), "communicated tensor {} is not contiguous", type.text());
 }
 
 std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType> in) {
@@ -17,7 +17,8 @@ std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType
 // The type of a view of the rank's chunk in a tensor of type `whole`.
 TensorType chunk_in(const TensorType& whole, const GroupAttributes& group) {
   const int64_t chunk = whole.numel() / group.ranks;
-  LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks share {}", group.ranks, whole.text());
+  LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks cannot divide {} into equal chunks", group.ranks,
+                whole.text());
   TensorType type = contiguous_type(whole.dtype, {chunk});
   type.layout.offset = whole.layout.offset + group.rank * chunk;
   return type;
@@ -53,7 +54,7 @@ std::vector<TensorType> infer_gathered_in_place(const Attributes& attributes, st
   std::vector<TensorType> out = infer_gathered(attributes, in);
   for (size_t i = 0; i < in.size(); ++i) {
     out[i].layout.offset = in[i].layout.offset - attributes.as<GroupAttributes>().rank * in[i].numel();
-    LAPTIME_CHECK(out[i].layout.offset >= 0, "{} is no chunk of a tensor", in[i].text());
+    LAPTIME_CHECK(out[i].layout.offset >= 0, "{} is not this rank's chunk of a tensor", in[i].text());
   }
   return out;
 }

@@ -37,7 +37,7 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
   const Shape& k = in[1].shape();
   const bool fits = q.shape().rank() == 4 && k.rank() == 4 && q.shape()[1] % k[1] == 0 &&
                     k == Shape({q.shape()[0], k[1], q.shape()[2], q.shape()[3]}) && in[2].shape() == k;
-  LAPTIME_CHECK(fits, "{}, {}, {}", q.text(), in[1].text(), in[2].text());
+  LAPTIME_CHECK(fits, "q {}, k {}, v {}", q.text(), in[1].text(), in[2].text());
   LAPTIME_CHECK(in.size() == (attributes.as<AttentionAttributes>().dropout_p > 0 ? 4U : 3U), "{} inputs", in.size());
   Shape rows = q.shape();
   rows[-1] = 1;
