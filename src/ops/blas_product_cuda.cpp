@@ -277,7 +277,7 @@ class SplitProduct {
     const int64_t odd_m = a->columns_adjacent ? 0 : m % elements;
     const int64_t odd_k = a->columns_adjacent || !b->columns_adjacent ? k % elements : 0;
     const int64_t odd_n = n % elements;
-    // A 16-bit result rounds `rest` before `whole` is added, so `rest` must be a small part of the sum.
+    // If the result is 16-bit, `rest` is rounded before `whole` is added, so `rest` must be a small part of the sum.
     const int64_t least_k = is_16_bit_float(product.c.type.dtype) ? 256 * odd_k : odd_k + 1;
     if (odd_k > 0 && k >= least_k && odd_m + odd_n == 0) {
       split(k - odd_k, k, [](Product& part, int64_t begin, int64_t size) {
@@ -345,11 +345,13 @@ void prepare_padded(const Product& product, const BlasChoice& choice, Queue& que
 
 std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   const DType result = product.c.type.dtype;
-  if (product.compute != DType::kFloat32 && !is_16_bit_float(product.compute)) return "factors are not floats";
-  if (choice.tf32 && product.compute != DType::kFloat32) return "tf32 is for factors in float32";
-  if (result != product.compute && result != DType::kFloat32) return "the result is narrower than its factors";
+  if (product.compute != DType::kFloat32 && !is_16_bit_float(product.compute))
+    return "factors are not float32, bfloat16 or float16";
+  if (choice.tf32 && product.compute != DType::kFloat32) return "TF32 requires float32 factors";
+  if (result != product.compute && result != DType::kFloat32)
+    return "the result is neither float32 nor of the type of its factors";
   if (product.addend != nullptr && product.addend->type.dtype != result)
-    return "the addend and the result differ in type";
+    return "the addend and the result have different types";
   const Shape& shape = product.b.shape();
   for (const int64_t size : {shape[-2], shape[-1], product.c.numel() / shape[-1]}) {
     if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";
@@ -359,7 +361,7 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   // For so small an inner size, the library proposes algorithms that it then refuses to launch.
   if (shape[-2] * size_of(product.compute) < kAlignment) return "the inner size is less than 16 bytes";
   const PaddedProduct padded(product, nullptr);
-  if (!padded.pads()) return "all rows begin at multiples of 16 bytes";
+  if (!padded.pads()) return "no operand needs padding";
   return padded.c_copy && product.addend != nullptr ? "the result has unaligned rows and an addend" : "";
 }
 

@@ -1,4 +1,4 @@
-// The kernels of the CPU backend: those of every op family for one instruction set, followed by the references.
+// The kernels of the CPU backend: the kernels of all op families for one instruction set, then the reference kernels.
 #pragma once
 
 #include <vector>

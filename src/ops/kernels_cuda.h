@@ -12,7 +12,7 @@ namespace laptime {
 // Kernels of an op are in order of preference. They run in a cuda::Queue.
 std::vector<Kernel> cuda_kernels();
 
-// The image for the CUDA driver: all kernels declared by LAPTIME_CUDA_KERNEL, for several generations of cards. Empty
+// The image for the CUDA driver: all kernels declared by LAPTIME_CUDA_KERNEL, for several generations of GPUs. Empty
 // in a build without the CUDA toolkit.
 std::span<const std::byte> cuda_image();
 

@@ -1,4 +1,4 @@
-// Launches of our own matrix product on a CUDA device.
+// Launches our own CUDA kernel for matrix products.
 #include "ops/product_cuda.h"
 
 #include "backend/cuda/gemm.h"

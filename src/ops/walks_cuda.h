@@ -93,8 +93,8 @@ Groups groups_of(const Elements<kOperands>& elements, int present) {
   return of_float32 == 0 ? Groups::kEights : Groups::kFours;
 }
 
-// True if four elements that are adjacent on the last axis of the walk are adjacent in each of the first `present`
-// operands, at an address that allows one access, as in a sum with a broadcast row.
+// True if groups of four elements along the last axis of the walk can be moved with one access in each of the first
+// `present` operands, as in a sum with a broadcast row.
 template <int kOperands>
 bool walks_in_fours(const Elements<kOperands>& elements, int present) {
   const int last = elements.walk.rank - 1;
@@ -128,7 +128,7 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
   return elements;
 }
 
-// The number of threads for `groups` groups. If the card can run a thread for every group at the same time, each thread
+// The number of threads for `groups` groups. If the GPU can run a thread for every group at the same time, each thread
 // takes one group; otherwise it takes up to `in_flight`.
 inline int64_t threads_for_groups(int64_t groups, int in_flight) {
   constexpr int64_t kResident = int64_t{1} << 18;

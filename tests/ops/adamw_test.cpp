@@ -1,4 +1,4 @@
-// AdamW: kernels compared with the references for the three update rules, in place, and steps that are skipped.
+// AdamW: kernels compared with the references for the three update rules, also in place and with skipped steps.
 #include "ops/adamw/adamw.h"
 
 #include <cstring>
@@ -65,7 +65,7 @@ std::vector<ConformanceCase> step_size_rows() {
 
 LAPTIME_CONFORMANCE(AdamStepSize, step_size_rows());
 
-// Each case with the additional input that skips the step, once false and once true.
+// Each case twice, with the additional input `skip` false and true.
 std::vector<ConformanceCase> skippable_rows() {
   std::vector<ConformanceCase> rows;
   for (const ConformanceCase& row : adamw_rows()) {
@@ -80,7 +80,7 @@ std::vector<ConformanceCase> skippable_rows() {
 LAPTIME_CONFORMANCE(AdamWSkip, skippable_rows());
 
 // A skipped step changes nothing, even if the gradient contains infinities or NaN.
-TEST(AdamW, SkippedStepChangesNoBit) {
+TEST(AdamW, SkippedStepChangesNothing) {
   constexpr int64_t kSize = 777;
   cpu::CpuBackend backend(cpu_kernels(cpu::widest_isa()), 2);
   const TensorType row = contiguous_type(DType::kFloat32, {kSize});

@@ -78,8 +78,8 @@ TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
   }
 }
 
-// Padded logits stay in place up to the last multiple of 16 bytes. Only the columns or rows that remain, here 1, are
-// copied: to 8 columns in rows of 64 elements, or to 8 rows.
+// Padded logits stay in place up to the last multiple of 16 bytes. The one column or row that remains is copied and
+// padded: to 8 columns in rows of 64 elements, or to 8 rows.
 TEST(BlasProduct, SplitsProductsWithAlignedRows) {
   constexpr int64_t kRows = 64, kWidth = 32, kWords = 257;
   const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});

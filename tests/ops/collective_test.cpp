@@ -1,4 +1,4 @@
-// Compares collectives of both devices with plain sums over all ranks, and checks the bytes that a rank sends.
+// Compares collectives on CPUs and GPUs with plain sums over all ranks, and checks the bytes that a rank sends.
 #include "ops/collective/collective.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ Launched run(const OpCard& op, int ranks, const std::vector<int64_t>& in, bool i
   return result;
 }
 
-// Copies of arrays in the memory of a card. read() copies them back.
+// Copies of arrays in GPU memory. read() copies them back.
 class OnCard {
  public:
   OnCard(Backend& backend, std::vector<std::vector<float>>& arrays) : backend_(backend), arrays_(arrays) {
@@ -202,7 +202,7 @@ TEST(Collective, AllReduceSumsOverRanks) {
   }
 }
 
-TEST(Collective, ReduceScatterLeavesEachRankItsChunk) {
+TEST(Collective, ReduceScatterGivesEachRankItsChunk) {
   for (const int ranks : {2, 4}) {
     for (const OpCard* op : {&kReduceScatter, &kReduceScatterInPlace}) {
       const bool in_place = op == &kReduceScatterInPlace;
@@ -227,7 +227,7 @@ TEST(Collective, AllGatherGivesEveryRankAllChunks) {
   }
 }
 
-TEST(Collective, SendsTheBytesOfARing) {
+TEST(Collective, SendsAsManyBytesAsARing) {
   const auto bytes = [](const OpCard& op, int64_t ranks, int64_t elements) {
     Signature signature{&op, GroupAttributes{ranks, 1}, {floats({elements})}, {}};
     return bytes_of(signature);
@@ -240,7 +240,7 @@ TEST(Collective, SendsTheBytesOfARing) {
   }
 }
 
-// (1 + 2^-24) + 2^-24 rounds to 1, and 1 + (2^-24 + 2^-24) does not.
+// (1 + 2^-24) + 2^-24 rounds to 1, but 1 + (2^-24 + 2^-24) does not.
 TEST(Collective, SumsInTheOrderOfRanks) {
   constexpr float kHalfUnit = 0x1p-24F;
   run_ranks(3, [&](LocalGroup& group) {

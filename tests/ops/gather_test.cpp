@@ -1,4 +1,4 @@
-// Gather and scatter: kernels match the references bit for bit, and gradients.
+// Gather and scatter: kernels compared with the references bit for bit, and gradients.
 #include "ops/gather/gather.h"
 
 #include "support/conformance.h"

@@ -50,7 +50,7 @@ std::vector<ConformanceCase> assign_unless_rows() {
 }
 LAPTIME_CONFORMANCE(AssignUnless, assign_unless_rows());
 
-// Steps around a growth of the scale and after an overflow. All numbers are exact.
+// Steps before and at a growth of the scale, each with and without an overflow. All results are exact.
 std::vector<ConformanceCase> number_rows() {
   std::vector<ConformanceCase> rows;
   for (const double found : {0.0, 1.0}) {
@@ -79,7 +79,7 @@ TensorView view_of(T* data, DType dtype, const Shape& shape) {
   return {reinterpret_cast<std::byte*>(data), contiguous_type(dtype, shape)};
 }
 
-// A single infinity or NaN is found at any position among many of the largest finite numbers.
+// A single infinity or NaN is found at any position, even if all other elements are the largest finite number.
 TEST(UnscaleGradient, FindsASingleOverflow) {
   constexpr int64_t kSize = 70000;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -111,7 +111,7 @@ nlohmann::json grad_scaler() {
 }
 
 // The scale and the count of good steps after each step, for overflows at the steps listed in the file.
-TEST(UpdateLossScale, FollowsGradScaler) {
+TEST(UpdateLossScale, MatchesGradScaler) {
   const nlohmann::json file = grad_scaler();
   ASSERT_GE(file.at("rules").size(), 4U);
   for (const nlohmann::json& rule : file.at("rules")) {

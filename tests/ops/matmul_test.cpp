@@ -185,7 +185,7 @@ class Product {
 
   const Signature& signature() const { return signature_; }
 
-  // The bytes of the result. If the kernel writes outside of the result, `error` says where.
+  // Returns the bytes of the result. If the kernel writes outside the memory of an operand, `error` says where.
   std::vector<std::byte> run(const Kernel& kernel, cpu::Team& team, std::string& error) {
     GuardedTensor out(signature_.out[0]);
     const TensorView out_view = out.view();
@@ -251,7 +251,7 @@ void expect_exact(const Kernel& kernel) {
   }
   // No kernel may reject contiguous rows or columns of a type that it supports.
   const int least = kernel.op == &kAddmm ? 8 : 10;
-  EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "refused";
+  EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "too many products are rejected";
 }
 
 TEST_P(MatmulKernel, IsExactOnWholeNumbers) { expect_exact(GetParam()); }
@@ -277,7 +277,7 @@ void expect_exact_on_long_numbers(const Kernel& kernel) {
 TEST_P(MatmulKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 TEST_P(AddmmKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 
-TEST_P(MatmulKernel, SlowBitsAreTheSameForAnyThreadsAndRuns) {
+TEST_P(MatmulKernel, SlowBitsDoNotDependOnThreadCountOrRun) {
   const Kernel& kernel = GetParam();
   std::array<std::unique_ptr<cpu::Team>, 3> teams;
   for (size_t i = 0; i < teams.size(); ++i) teams[i] = std::make_unique<cpu::Team>(static_cast<int>(i) + 1);
@@ -355,7 +355,7 @@ TEST(MatmulKernels, StateTheReasonForRejection) {
   }
 }
 
-// L2 error of a float32 result over the norm of the exact one.
+// The L2 norm of the error of a float32 result, divided by the norm of the exact result.
 double relative_error(const std::vector<std::byte>& result, const std::vector<double>& exact) {
   double error = 0;
   double square = 0;
@@ -373,9 +373,10 @@ const Kernel* kernel_named(const std::vector<Kernel>& kernels, const std::string
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// Three bfloat16 terms with six products of terms are more exact than fused float32 multiply-adds. If the magnitudes of
-// elements differ by up to 2^40, the additions of the six products may round slightly more.
-TEST(MatmulSplit, IsAsExactAsFloat32) {
+// Factors split into three bfloat16 terms, with six products of terms, are more accurate than fused float32
+// multiply-adds. If the magnitudes of elements differ by up to 2^40, the sum of the six products may be rounded
+// slightly more.
+TEST(MatmulSplit, IsAsAccurateAsFloat32) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
   if (split == nullptr) GTEST_SKIP() << "this machine has no AMX";
@@ -446,7 +447,7 @@ int64_t page_faults() {
 // After warm-up, a product must not cause page faults, not even in the buffers of a library.
 TEST(MatmulKernels, CauseNoPageFaultsAfterWarmup) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's own memory faults";
+  GTEST_SKIP() << "sanitizers cause page faults of their own";
 #endif
   cpu::CpuBackend backend(cpu_kernels(cpu::widest_isa()), 2);
   const Attributes attributes;

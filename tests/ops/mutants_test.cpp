@@ -1,4 +1,4 @@
-// The kernel tests must reject kernels with typical errors of fast kernels.
+// Checks that the kernel tests reject kernels with errors that are typical of optimized kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,16 +42,16 @@ std::string error_of_split(void (*launch)(const KernelCall&), int64_t k) {
                            {.op = &kMatmul, .name = "split", .launch = launch});
 }
 
-TEST(ProductGate, AcceptsThreeBFloat16Terms) {
+TEST(ProductTolerance, AcceptsThreeBFloat16Terms) {
   for (const int64_t k : {1, 7, 33, 385}) EXPECT_EQ(error_of_split(launch_split<3, -1>, k), "") << k;
 }
 
-TEST(ProductGate, RejectsTwoBFloat16Terms) {
+TEST(ProductTolerance, RejectsTwoBFloat16Terms) {
   for (const int64_t k : {1, 7, 33, 385}) EXPECT_NE(error_of_split(launch_split<2, -1>, k), "") << k;
   EXPECT_THAT(error_of_split(launch_split<2, -1>, 385), HasSubstr("twice that of plain loops"));
 }
 
-TEST(ProductGate, RejectsAnOmittedProductOfTerms) {
+TEST(ProductTolerance, RejectsAMissingProductOfTerms) {
   for (const int64_t k : {1, 7, 33, 385}) {
     EXPECT_NE(error_of_split(launch_split<3, 0>, k), "") << k;
     EXPECT_NE(error_of_split(launch_split<3, 1>, k), "") << k;
@@ -99,7 +99,7 @@ ConformanceCase addmm_row(int64_t k) {
           .plain = plain_addmm};
 }
 
-TEST(LibraryGate, AcceptsRoundingBeforeTheBias) {
+TEST(LibraryTolerance, AcceptsRoundingBeforeTheBias) {
   constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;
@@ -110,7 +110,7 @@ TEST(LibraryGate, AcceptsRoundingBeforeTheBias) {
   }
 }
 
-TEST(LibraryGate, RejectsFactorsInTf32) {
+TEST(LibraryTolerance, RejectsFactorsInTf32) {
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<unrounded, unrounded>), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<as_tf32, unrounded>), "") << k;
@@ -143,7 +143,7 @@ std::string error_of_scaled(const ConformanceCase& row, DType dtype) {
   return conformance_error(point, kernel);
 }
 
-TEST(GradientGate, RejectsGradientsOnePercentTooLarge) {
+TEST(GradientTolerance, RejectsGradientsOnePercentTooLarge) {
   const Shape shape{1, 2, 33, 20};
   const Operand log_sum_exp{.shape = {1, 2, 33, 1}, .values = Values::kPositive, .dtype = DType::kFloat32};
   const ConformanceCase attention{.op = &kScaledDotProductAttentionBackward,

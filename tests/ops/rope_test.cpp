@@ -1,4 +1,5 @@
-// Rotary position embedding: kernels compared with the references, gradients, the order of axes, and folded casts.
+// Rotary position embedding: kernels compared with the references, gradients, the memory order of axes, and folded
+// casts.
 #include "ops/rope/rope.h"
 
 #include "support/conformance.h"
@@ -75,7 +76,7 @@ TEST(Rope, GradientOfPartialRotationMatchesFiniteDifferences) {
                    .inputs = {{.shape = {2, 2, 3, 10}}, table, table}});
 }
 
-TEST(Rope, KeepsTheOrderOfAxes) {
+TEST(Rope, KeepsTheMemoryOrderOfAxes) {
   const TensorType x{DType::kBFloat16, permuted(Layout::contiguous({2, 5, 3, 8}), {0, 2, 1, 3})};
   const TensorType table = contiguous_type(DType::kFloat32, {5, 4});
   const std::vector<TensorType> in{x, table, table};

@@ -396,7 +396,7 @@ TEST(Attention, OutputHasTheLayoutOfQueries) {
   EXPECT_EQ(grads[1].layout, k.layout);
 }
 
-// Expects the op to match its decomposition, on float64 references.
+// Expects the op to match its decomposition, both computed by the float64 reference kernels.
 void expect_equal_decomposition(bool causal, AttentionForm form, int64_t kv_heads) {
   Builder build;
   const TensorType type = contiguous_type(DType::kFloat64, {2, 4, 6, 4});
@@ -436,7 +436,7 @@ TEST(Attention, MatchesItsDecompositionWithDropout) {
   }
 }
 
-TEST(Attention, StatesModelFlops) {
+TEST(Attention, CountsModelFlops) {
   const TensorType q = contiguous_type(DType::kFloat32, {2, 3, 5, 4});
   const Attributes attributes = AttentionAttributes{};
   const std::vector<TensorType> in{q, q, q};

@@ -1,4 +1,4 @@
-// Stack and concat: kernels match the references exactly, and gradients.
+// Stack and concat: kernels compared with the references bit for bit, and gradients.
 #include "ops/stack/stack.h"
 
 #include <tuple>

@@ -1,6 +1,6 @@
 // Cards of AdamW. After m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2, in step t:
 //   2025:  w -= lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps); w -= lr weight_decay w
-//   2026:  the same with the decay first
+//   2026:  like 2025, but the weight decays first
 //   torch: w -= lr weight_decay w; w -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 #include "ops/adamw/adamw.h"
 
@@ -85,8 +85,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
   const DType real = build.type(in[kW]).dtype;
-  // The next value of m or v: `state` is rounded to the type of the state, and `value`, which the update of the weight
-  // reads, is not.
+  // The next value of m or v: `state` is rounded for storage; `value`, from which the weight is updated, is not.
   struct Moment {
     ValueId value, state;
   };

@@ -1,4 +1,4 @@
-// Launches of AdamW on a CUDA device.
+// Launches the CUDA kernels of AdamW.
 #include "ops/adamw/adamw_cuda.h"
 
 #include "ops/adamw/adamw.h"
@@ -26,7 +26,8 @@ void update(const KernelCall& call) {
                              .torch = a.rule == AdamRule::kTorch,
                              .decay_first = a.rule != AdamRule::k2025};
   if (in.size() > 6) args.skip = device_data(in[6]);
-  // Every thread takes all groups that it can hold: more blocks would only compute the coefficients more often.
+  // Each thread takes as many groups as it can hold, because every additional block would compute the coefficients
+  // again.
   const int64_t taken = elements.groups == Groups::kNone ? 1 : kFour * Update::kGroups;
   launch_elements<Update>(call, (elements.count + taken - 1) / taken, args);
 }

@@ -33,7 +33,7 @@ struct AdamUpdateWith {
   // Called by one warp. The powers take longest, so lanes with an even index compute the power of beta1, and the others
   // the power of beta2.
   LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
-    // All inputs are loaded first: converting the learning rate, which may have any type, waits for its load.
+    // Starts all loads before it converts the learning rate, because the conversion must wait for its load.
     const int64_t step = thread.load(args.step.template at<int64_t>(0));
     const bool skips = args.skip.data != nullptr && thread.load(args.skip.template at<uint8_t>(0)) != 0;
     const auto lr = load<double>(thread, args.lr, 0);

@@ -1,4 +1,4 @@
-// Launches the kernel that computes the coefficient of gradient clipping on a CUDA device.
+// Launches the CUDA kernel of the clipping coefficient.
 #include "ops/clip_grad_norm/clip_grad_norm_cuda.h"
 
 #include "ops/clip_grad_norm/clip_grad_norm.h"

@@ -1,12 +1,12 @@
-// Cards of collective communication. The bytes of a card are those that this rank sends (Rabenseifner 2004 gives them
-// as the minimum for an all-reduce, a reduce-scatter or an all-gather of this size).
+// Cards of collective communication. The byte count of an op is the number of bytes that this rank sends, which is the
+// minimum for an all-reduce, a reduce-scatter or an all-gather of this size (Rabenseifner 2004).
 #include "ops/collective/collective.h"
 
 namespace laptime {
 namespace {
 
 void check_operand(const TensorType& type) {
-  LAPTIME_CHECK(type.layout.is_contiguous(), "communication of {}", type.text());
+  LAPTIME_CHECK(type.layout.is_contiguous(), "communicated tensor {} is not contiguous", type.text());
 }
 
 std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType> in) {
@@ -17,7 +17,8 @@ std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType
 // The type of a view of the rank's chunk in a tensor of type `whole`.
 TensorType chunk_in(const TensorType& whole, const GroupAttributes& group) {
   const int64_t chunk = whole.numel() / group.ranks;
-  LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks share {}", group.ranks, whole.text());
+  LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks cannot divide {} into equal chunks", group.ranks,
+                whole.text());
   TensorType type = contiguous_type(whole.dtype, {chunk});
   type.layout.offset = whole.layout.offset + group.rank * chunk;
   return type;
@@ -53,7 +54,7 @@ std::vector<TensorType> infer_gathered_in_place(const Attributes& attributes, st
   std::vector<TensorType> out = infer_gathered(attributes, in);
   for (size_t i = 0; i < in.size(); ++i) {
     out[i].layout.offset = in[i].layout.offset - attributes.as<GroupAttributes>().rank * in[i].numel();
-    LAPTIME_CHECK(out[i].layout.offset >= 0, "{} is no chunk of a tensor", in[i].text());
+    LAPTIME_CHECK(out[i].layout.offset >= 0, "{} is not this rank's chunk of a tensor", in[i].text());
   }
   return out;
 }
@@ -64,8 +65,8 @@ int64_t bytes_of_inputs(const Signature& s) {
   return bytes.value();
 }
 
-// The tensors are cut, as one sequence, into chunks of equal size; the last ones may be shorter. A rank sends the other
-// ranks their chunks, and then sends its own summed chunk to every other rank.
+// The concatenated tensors are divided into one chunk per rank. A rank first sends every other rank that rank's chunk,
+// and then sends its own summed chunk to all of them.
 int64_t all_reduce_bytes(const Signature& s) {
   const auto& group = s.attributes.as<GroupAttributes>();
   Size elements;

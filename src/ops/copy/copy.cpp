@@ -1,4 +1,4 @@
-// Lists the structural cards, as a family of op_list.inc.
+// Lists the cards of the structural ops as an op family for op_list.inc.
 #include "ops/copy/copy.h"
 
 namespace laptime {

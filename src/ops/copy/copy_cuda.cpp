@@ -13,7 +13,7 @@ void fill(const KernelCall& call) { launch_fill(call, call.out[0], call.attribut
 
 std::string slice_backward_refusal(const Signature& signature) {
   const bool adds = signature.attributes.as<SliceBackwardAttributes>().addend;
-  return adds && !moves_fours(signature.out[0].dtype) ? "gradients are added in float32" : "";
+  return adds && !moves_fours(signature.out[0].dtype) ? "the sum of gradients is not float32, bfloat16 or float16" : "";
 }
 
 void slice_backward(const KernelCall& call) {

@@ -1,4 +1,4 @@
-// Launches of cross entropy on a CUDA device.
+// Launches the CUDA kernels of cross entropy.
 #include "ops/cross_entropy/cross_entropy.h"
 
 #include "ops/cross_entropy/cross_entropy_cuda.h"

@@ -1,4 +1,4 @@
-// Launches of dropout on a CUDA device.
+// Launches the CUDA kernels of dropout.
 #include "ops/dropout/dropout_cuda.h"
 
 #include "ops/dropout/dropout.h"

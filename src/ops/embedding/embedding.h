@@ -9,7 +9,7 @@ namespace laptime {
 // (PyTorch's padding_idx).
 extern const OpCard kEmbedding;
 // (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: row i is row i of the addend, or zero,
-// plus all rows of grad_y whose id is i, added in order. To row `pad`, nothing is added.
+// plus all rows of grad_y whose id is i, added in order. Nothing is added to row `pad`.
 extern const OpCard kEmbeddingBackward;
 // () -> int64 [n]: 0, 1, ..., n-1
 extern const OpCard kArange;

@@ -1,4 +1,4 @@
-// Launches of the embedding on a CUDA device.
+// Launches the CUDA kernels of the embedding.
 #include "ops/embedding/embedding_cuda.h"
 
 #include <algorithm>
@@ -51,9 +51,10 @@ int64_t backward_workspace(const Signature& signature) {
 }
 
 std::string backward_refusal(const Signature& signature) {
-  if (signature.out[0].dtype != DType::kFloat32) return "the gradient is not float32, in which rows are added";
-  return std::max(signature.out[0].shape()[0], signature.in[1].numel()) > INT32_MAX ? "ids or positions exceed 31 bits"
-                                                                                    : "";
+  if (signature.out[0].dtype != DType::kFloat32) return "the gradient is not float32, the type in which rows are added";
+  return std::max(signature.out[0].shape()[0], signature.in[1].numel()) > INT32_MAX
+             ? "more than 2^31 - 1 rows or positions"
+             : "";
 }
 
 void count_up(const KernelCall& call) {

@@ -1,4 +1,4 @@
-// Launches of gather and scatter on a CUDA device.
+// Launches the CUDA kernels of gather and scatter.
 #include "ops/gather/gather_cuda.h"
 
 #include "ops/gather/gather.h"

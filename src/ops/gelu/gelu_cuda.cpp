@@ -1,4 +1,4 @@
-// Launches of GELU on a CUDA device.
+// Launches the CUDA kernels of GELU.
 #include "ops/gelu/gelu_cuda.h"
 
 #include "ops/gelu/gelu.h"

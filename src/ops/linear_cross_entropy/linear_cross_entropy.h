@@ -1,5 +1,5 @@
-// Cross entropy of the outputs of a linear layer: a composite that is always lowered to linear and cross_entropy, over
-// all rows at once or over one group of rows after the other.
+// Cross entropy of the outputs of a linear layer: a composite that is always lowered to linear and cross_entropy,
+// either for all rows at once or for one group of rows at a time.
 #pragma once
 
 #include "graph/builder.h"

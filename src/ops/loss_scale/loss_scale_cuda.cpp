@@ -1,4 +1,4 @@
-// Launches of loss scaling on a CUDA device.
+// Launches the CUDA kernels of loss scaling.
 #include "ops/loss_scale/loss_scale_cuda.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Launches of the negative log likelihood on a CUDA device.
+// Launches the CUDA kernels of the negative log likelihood.
 #include "ops/nll_loss/nll_loss_cuda.h"
 
 #include "ops/nll_loss/nll_loss.h"

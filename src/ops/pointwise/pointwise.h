@@ -5,7 +5,8 @@
 
 namespace laptime {
 
-// (a, b), broadcast: a + b, a - b, a * b, a / b, in the promoted type (which an operand without axes does not widen).
+// (a, b), broadcast: a + b, a - b, a * b, a / b, in the promoted type. As in torch, an operand without axes does not
+// widen the type.
 extern const OpCard kAdd, kSub, kMul, kDiv;
 // x + value, x * value, x / value, for a constant value.
 extern const OpCard kAddScalar, kMulScalar, kDivScalar;

@@ -1,4 +1,4 @@
-// Launches of the pointwise primitives on a CUDA device.
+// Launches the CUDA kernels of the pointwise primitives.
 #include <cmath>
 
 #include "ops/pointwise/pointwise.h"

@@ -1,7 +1,7 @@
 // Kernels of sum, mean and max. The order of additions depends only on the layout and the reduced axes, so the result
-// has the same bits for any number of threads. If the innermost axis is reduced, the elements of a line along it are
-// added in vector lanes, and the lines of a part one after the other; otherwise, the rows of a part one after the
-// other. Then the parts are added in order.
+// has the same bits for any number of threads. The terms of a sum are divided into parts. If the innermost axis is
+// reduced, each line along it is added in vector lanes, and the lines of a part are added in order; otherwise, the rows
+// of a part are added in order. Then the parts are added in order.
 #include "ops/reduce/reduce.h"
 
 #include "backend/cpu/vector/lanes.h"
@@ -21,7 +21,7 @@ constexpr int64_t kRowPiece = 4096;  // columns that are added at a time, so tha
 struct Reduction {
   LoopNest nest;               // operand 0 is the input, operand 1 the output
   bool along_columns = false;  // true if the innermost axis is reduced
-  int64_t kept = 1;            // elements of the output, not counting the innermost axis if that is kept
+  int64_t kept = 1;            // elements of the output, not counting the innermost axis if it is kept
   int64_t reduced = 1;         // elements of the reduced axes, not counting the innermost axis
   int64_t pieces = 1;          // number of pieces of the innermost axis
   // The number of units in a part. In all there are reduced * pieces units if along_columns, otherwise `reduced` rows.
@@ -56,8 +56,8 @@ Reduction plan(const TensorType& in, const TensorType& out) {
   return plan;
 }
 
-// The offset of an operand at an index of the reduced axes or, if not `reduced`, of the kept axes, without the
-// innermost axis.
+// The offset of an operand at `index`, which counts over the reduced axes or, if not `reduced`, over the kept axes. The
+// innermost axis is left out.
 int64_t offset_of(const Reduction& plan, size_t operand, bool reduced, int64_t index) {
   int64_t offset = 0;
   for (auto axis = static_cast<size_t>(plan.nest.rank - 1); axis-- > 0;) {

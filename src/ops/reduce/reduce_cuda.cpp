@@ -1,4 +1,4 @@
-// Launches of sum, mean and max on a CUDA device.
+// Launches the CUDA kernels of sum, mean and max.
 #include "ops/reduce/reduce_cuda.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Division {
 // True if the last axis is kept, so that adjacent outputs usually have adjacent terms.
 bool keeps_columns(const Shape& x, const Shape& out) { return !x.empty() && x.back() > 1 && out.back() == x.back(); }
 
-// Chooses enough parts to keep a card busy, provided that each has enough terms. With many outputs, one part is enough.
+// Chooses enough parts to keep a GPU busy, provided that each has enough terms. With many outputs, one part is enough.
 // If columns are kept, there are at most about 528 thread blocks, four for each of 132 multiprocessors: that many run
 // at once, and a few more would run alone at the end.
 Division division_of(const TensorType& x, const TensorType& out) {

@@ -1,4 +1,4 @@
-// Launches of ReLU on a CUDA device.
+// Launches the CUDA kernels of ReLU.
 #include "ops/relu/relu_cuda.h"
 
 #include "ops/relu/relu.h"

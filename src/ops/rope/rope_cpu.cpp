@@ -203,7 +203,7 @@ void launch_rotation(const KernelCall& call, bool inverse) {
 }
 
 std::string refusal(const Signature& signature) {
-  if (signature.in[0].shape().back() > kMaxWidth) return "rows do not fit in the scratch of a thread";
+  if (signature.in[0].shape().back() > kMaxWidth) return "a row does not fit in the scratch of a thread";
   return pointwise_refusal(signature);
 }
 

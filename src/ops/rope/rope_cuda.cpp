@@ -1,4 +1,4 @@
-// Launches of rotary position embedding on a CUDA device.
+// Launches the CUDA kernels of rotary position embedding.
 #include "ops/rope/rope_cuda.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void table(const KernelCall& call) {
 }
 
 std::string table_refusal(const Signature& signature) {
-  return signature.out[0].dtype == DType::kFloat64 ? "angles are rounded to float32" : "";
+  return signature.out[0].dtype == DType::kFloat64 ? "the table is float64, but angles are rounded to float32" : "";
 }
 
 // Describes the rotation in groups of eight pairs. Returns nothing if the layouts do not allow it.

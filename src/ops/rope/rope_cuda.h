@@ -47,8 +47,8 @@ struct RopePair {
 };
 
 // Rotates rows that begin at multiples of 16 bytes and have a multiple of eight pairs. A thread rotates eight pairs; a
-// block processes whole rows. If pairs are written to other positions than they were read from, all rows of a block are
-// read before any is written, so that y may overwrite x.
+// block processes whole rows. If pairs move within a row, all rows of a block are read before any is written, so that y
+// may overwrite x.
 struct RopeEights {
   enum Operand : uint8_t { kY, kX, kCos, kSin };
   struct Args {

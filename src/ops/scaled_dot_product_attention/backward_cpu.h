@@ -78,7 +78,7 @@ struct QuerySums {
 };
 
 // Runs Part for all parts of all key heads. A Part has
-//   pitch(width), sum_floats(positions, width)   of its grad_q sums for a query head
+//   pitch(width), sum_floats(positions, width)   the row pitch and the size of its grad_q sums for one query head
 //   sums_fit_scratch(parts, width)               whether these sums fit in the scratch and need no workspace
 //   sum_scale(shape)                             the final factor of the sums
 //   Part(call, shape, kv_head, sums, only_part, scratch).run(first_block, end_block, next);

@@ -69,8 +69,8 @@ struct AttentionShape {
   int64_t kv_heads() const { return heads / group; }
   int64_t kv_head(int64_t head) const { return head / group; }
 
-  // The work of `products` products of 2 d FLOPs per visible score, for all heads, if the rows of each head are divided
-  // into `groups` groups.
+  // The work of `products` matrix products over all heads, each with 2 d FLOPs per visible score, if the rows of a head
+  // are divided into `groups` groups.
   LoopWork work(int64_t products, int64_t groups) const {
     const double scores = static_cast<double>(heads) * static_cast<double>(positions) *
                           static_cast<double>(causal ? ceil_div(positions + 1, 2) : positions);

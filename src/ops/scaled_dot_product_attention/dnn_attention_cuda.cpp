@@ -15,7 +15,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kWidest = kWidestFusedHeadOnGpu;  // supported on every card; Hopper supports widths up to 256
+constexpr int64_t kWidest = kWidestFusedHeadOnGpu;  // supported on every GPU; Hopper supports widths up to 256
 constexpr int64_t kElements = 8;    // number of 16-bit elements in 16 bytes, which the library loads at once
 constexpr size_t kLogSumExpIn = 4;  // index of the log-sum-exp among the inputs of backward
 
@@ -27,7 +27,7 @@ std::string operand_refusal(const TensorType& type, DType dtype) {
   for (int axis = 0; axis < 3; ++axis) {
     const int64_t stride = type.layout.strides[axis];
     if (type.shape()[axis] > 1 && (stride <= 0 || stride % kElements != 0))
-      return "rows are not 16 bytes or multiples of them apart";
+      return "a stride is not a positive multiple of 16 bytes";
   }
   return type.layout.offset % kElements == 0 ? "" : "an operand is not aligned to 16 bytes";
 }
@@ -35,19 +35,20 @@ std::string operand_refusal(const TensorType& type, DType dtype) {
 std::string refusal(const Signature& signature) {
   const TensorType& q = signature.in[0];
   const Shape& shape = q.shape();
-  if (!is_16_bit_float(q.dtype)) return fmt::format("operands are {}, not of 16 bits", name_of(q.dtype));
-  if (signature.attributes.as<AttentionAttributes>().dropout_p > 0) return "its dropout is not ours";
+  if (!is_16_bit_float(q.dtype)) return fmt::format("operands are {}, not bfloat16 or float16", name_of(q.dtype));
+  if (signature.attributes.as<AttentionAttributes>().dropout_p > 0)
+    return "the dropout mask of cuDNN differs from ours";
   if (is_backward(signature) && q.dtype == DType::kFloat16 && shape[1] > signature.in[1].shape()[1])
     return "the gradients of keys for a single query head may be too large for float16";
   if (shape[3] > kWidest || shape[3] % kElements != 0)
     return fmt::format("heads are {} wide, not a multiple of {} up to {}", shape[3], kElements, kWidest);
   if (shape[2] < 2) return "there is only one position";
   for (const int64_t size : shape) {
-    if (size == 0 || size > INT32_MAX) return "a side is empty, or has 2^31 elements or more";
+    if (size == 0 || size > INT32_MAX) return "an axis has no elements, or 2^31 or more";
   }
   for (size_t i = 0; i < signature.in.size(); ++i) {
     if (is_backward(signature) && i == kLogSumExpIn) {
-      if (!signature.in[i].layout.is_contiguous()) return "the log-sum-exp has gaps";
+      if (!signature.in[i].layout.is_contiguous()) return "the log-sum-exp is not contiguous";
     } else if (std::string reason = operand_refusal(signature.in[i], q.dtype); !reason.empty()) {
       return reason;
     }

@@ -1,5 +1,5 @@
-// Attention as cuBLASLt products, and its launches. Scores are stored, which takes memory and several passes over them,
-// but the library's products may be faster than our own tiles, and those in TF32 use tensor cores.
+// Attention as cuBLASLt products. Scores are stored, which takes memory and several passes over them, but the library's
+// products may be faster than our own tiles, and its TF32 products use tensor cores.
 #include "ops/scaled_dot_product_attention/product_attention_cuda.h"
 
 #include <cmath>
@@ -27,7 +27,7 @@ std::string refusal(const Signature& signature) {
   if (signature.attributes.as<AttentionAttributes>().dropout_p > 0)
     return "dropout of attention weights is not supported";
   for (const int64_t size : shape) {
-    if (size == 0 || size > INT32_MAX) return "a side is empty, or has 2^31 elements or more";
+    if (size == 0 || size > INT32_MAX) return "an axis has no elements, or 2^31 or more";
   }
   const Size scores = Size(shape[0]) * shape[1] * shape[2] * shape[2] * static_cast<int64_t>(sizeof(float));
   return scores.value() > kMostScoreBytes ? "scores take more than 1 GiB" : "";

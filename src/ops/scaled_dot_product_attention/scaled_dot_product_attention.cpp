@@ -37,7 +37,7 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
   const Shape& k = in[1].shape();
   const bool fits = q.shape().rank() == 4 && k.rank() == 4 && q.shape()[1] % k[1] == 0 &&
                     k == Shape({q.shape()[0], k[1], q.shape()[2], q.shape()[3]}) && in[2].shape() == k;
-  LAPTIME_CHECK(fits, "{}, {}, {}", q.text(), in[1].text(), in[2].text());
+  LAPTIME_CHECK(fits, "q {}, k {}, v {}", q.text(), in[1].text(), in[2].text());
   LAPTIME_CHECK(in.size() == (attributes.as<AttentionAttributes>().dropout_p > 0 ? 4U : 3U), "{} inputs", in.size());
   Shape rows = q.shape();
   rows[-1] = 1;
@@ -228,10 +228,10 @@ double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }
 
-// Heads wider than kWidestFusedHead are computed as products of whole rows, whether the op is lowered or not. The whole
-// op saves memory by computing the scores again in backward. This is not worthwhile if the sequence is no longer than a
-// head is wide, because its scores take little memory. On a GPU, only a slow kernel takes dropout, and none takes wider
-// 16-bit heads than kWidestFusedHeadOnGpu.
+// Heads wider than kWidestFusedHead are computed as products of whole rows, whether the op is lowered or not. Without
+// lowering, the op saves memory by recomputing the scores in backward. This is not worthwhile if the sequence is no
+// longer than a head is wide, because its scores take little memory. On a GPU, only a slow kernel supports dropout, and
+// none supports 16-bit heads wider than kWidestFusedHeadOnGpu.
 bool is_faster_lowered(const Attributes& attributes, std::span<const TensorType> in, bool on_gpu) {
   const Shape& shape = in[0].shape();  // [B, h, T, d]
   if (on_gpu && (shape[3] > kWidestFusedHeadOnGpu || attributes.as<AttentionAttributes>().dropout_p > 0)) return true;

@@ -20,7 +20,7 @@ extern const OpCard kScaledDotProductAttentionBackward;
 // The widest head whose scores are computed block by block. Wider heads are computed as products of whole rows of
 // scores.
 inline constexpr int64_t kWidestFusedHead = 256;
-// The widest head that fused kernels of a GPU take in every number type.
+// The widest head that the fused GPU kernels support in every number type.
 inline constexpr int64_t kWidestFusedHeadOnGpu = 128;
 
 struct CausalMaskAttributes {

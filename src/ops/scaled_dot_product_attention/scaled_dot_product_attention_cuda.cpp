@@ -1,4 +1,4 @@
-// Launches of attention on a CUDA device.
+// Launches the CUDA kernels of attention.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention_cuda.h"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ ProductMath product_math(const Signature&) { return ProductMath::kFloat32; }
 
 }  // namespace
 
-// Our own kernels come first, because they run on every card and take less memory. Trial runs find out if a library is
+// Our own kernels come first, because they run on every GPU and take less memory. Trial runs find out if a library is
 // faster.
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
   std::vector<Kernel> kernels{{.op = &kCausalMask, .name = "elements", .launch = mask},

@@ -1,4 +1,4 @@
-// Launches of softmax and log_softmax on a CUDA device.
+// Launches the CUDA kernels of softmax and log_softmax.
 #include "ops/softmax/softmax_cuda.h"
 
 #include "ops/softmax/softmax.h"

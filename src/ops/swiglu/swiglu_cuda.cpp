@@ -1,4 +1,4 @@
-// Launches of the SwiGLU gate on a CUDA device.
+// Launches the CUDA kernels of the SwiGLU gate.
 #include "ops/swiglu/swiglu_cuda.h"
 
 #include "ops/swiglu/swiglu.h"

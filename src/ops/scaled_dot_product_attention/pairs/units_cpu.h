@@ -7,11 +7,11 @@
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
 // A Unit has
-//   Computed            the terms of weights and gradients of scores for bfloat16 operands;
+//   Computed            the terms into which weights and score gradients are split if operands are bfloat16;
 //   begin(), end()      called by a thread before and after its products;
 //   multiply<Left, Right>(left, right, steps, place, work)
-//                       a panel of a left factor times one of a right factor over `steps` steps of K; it may run
-//                       vector work that is due at the same time.
+//                       a panel of a left factor times one of a right factor over `steps` steps of K; meanwhile, it
+//                       may run vector work that is due.
 
 // The operating system saves configured tiles at every context switch, so a thread releases them when it is done.
 struct AmxTiles {
