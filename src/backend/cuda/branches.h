@@ -27,8 +27,8 @@ class CudaBackend::Branches {
   // the launch in the target, and then calls add().
   LaunchTarget wait_for_operands(const Launch& launch);
   void add();
-  // Lets the first branch wait for all others. Launches added later wait for everything that is then in the first
-  // branch.
+  // Makes the first branch wait for all others, and launches added later wait for everything in the first branch so
+  // far.
   void join();
 
  private:
@@ -52,7 +52,7 @@ class CudaBackend::Branches {
   std::vector<Point> points_;                        // number 0 is unused
   std::array<LatestPoints, kMostBranches> known_{};  // what precedes the next launch of each branch
   size_t current_ = 0;                               // branch of the latest launch
-  size_t start_ = 0;  // number of the point where launches begin after the last join; 0 before the first of them
+  size_t start_ = 0;  // number of the point where launches begin after the last join; 0 before the first join
   Hazards hazards_;   // of the launches since the last join
 };
 

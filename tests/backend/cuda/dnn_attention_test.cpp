@@ -66,9 +66,8 @@ TEST(DnnAttention, ErrorNamesUnsupportedShape) {
   attention.backward = true;
   {
     const Setting refuses("LAPTIME_FAKE_CUDNN_REFUSES", "1");
-    EXPECT_THAT(error_of(attentions, attention),
-                HasSubstr("cuDNN has no plan for attention [1, 2, 16, 8] in bfloat16, "
-                          "backward; give --kernels a file that names laptime's own kernel"));
+    EXPECT_THAT(error_of(attentions, attention), HasSubstr("cuDNN has no plan for attention [1, 2, 16, 8] in bfloat16, "
+                                                           "backward; name laptime's own kernel in a --kernels file"));
   }
   EXPECT_EQ(error_of(attentions, attention), "");
 }

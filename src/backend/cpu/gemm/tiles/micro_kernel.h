@@ -23,7 +23,7 @@ struct Prefetches {
   int64_t c_lines = 0;
 };
 constexpr int64_t kPrefetchInterval = 16;
-// With 16 registers a word has only 12 multiply-adds, beside which the instructions of the loop take time.
+// With 16 registers there are only 12 multiply-adds per word of K, so without unrolling, loop overhead would show.
 constexpr int kUnrolledWords = kRegisters == 16 ? 4 : 1;
 
 // A panel of B as the micro-kernel reads it: at(w, v) is vector v of word w. This class reads a packed panel.
