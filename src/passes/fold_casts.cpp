@@ -29,7 +29,7 @@ bool widens(const Graph& graph, const Node& cast) {
   return size_of(graph.value(cast.outputs[0]).type.dtype) > size_of(graph.value(cast.inputs[0]).type.dtype);
 }
 
-// The attributes with which the node itself casts input `input`; nothing if it cannot.
+// The attributes of the node if it casts input `input` itself; nothing if it cannot.
 std::optional<Attributes> attributes_with_input_cast(const Graph& graph, const Node& node, const Attributes& attributes,
                                                      size_t input) {
   if (node.op->fold_input_cast == nullptr) return std::nullopt;

@@ -70,8 +70,9 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
   return work;
 }
 
-// If the machine file has no reached rates, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is
-// a bound (Williams, Waterman and Patterson 2009). With reached rates:
+// If the machine file has no reached rates (fractions of the peaks that programs reach), a launch takes
+// max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a bound (Williams, Waterman and Patterson 2009). With
+// reached rates:
 // - a product runs in waves of tiles, one tile on each processor, at a fraction of the peak; each wave adds a latency;
 //   if tensor cores compute it, laptime copies matrices with unaligned rows to and from aligned ones;
 // - fused attention runs at its own fraction of the peak; FlashAttention and cuDNN have such kernels for 16-bit types

@@ -10,9 +10,9 @@
 
 namespace laptime::cuda {
 
-// The first branch is the kernels' stream, in which a recording begins and ends. A launch continues a branch on whose
-// last launch it depends. If there is no such branch, it goes to the branch whose last launch is oldest. The gradient
-// of a weight may run beside the gradient of activations, for example. Events become edges of the CUDA graph.
+// The first branch is the kernels' stream, in which a recording begins and ends. A launch continues a branch whose last
+// launch it depends on. If there is no such branch, it goes to the branch whose last launch is oldest. For example, the
+// gradient of a weight may run concurrently with the gradient of activations. Events become edges of the CUDA graph.
 class CudaBackend::Branches {
  public:
   // Creates fewer branches if the card has little free memory, which the graph also needs.
@@ -34,7 +34,7 @@ class CudaBackend::Branches {
  private:
   static constexpr size_t kMostBranches = 4;
   static constexpr int64_t kLeastFree = int64_t{256}
-                                        << 20;  // bytes; a branch is added only if the card has so many free
+                                        << 20;  // bytes; a branch is added only if the card has this many free
   // For each branch, the number of its latest point that precedes another point; 0 if none does.
   using LatestPoints = std::array<size_t, kMostBranches>;
   // A place in a branch: after a launch, or where launches begin after a join.

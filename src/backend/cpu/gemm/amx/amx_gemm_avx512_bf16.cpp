@@ -127,8 +127,8 @@ class MacroKernel {
     return {task_.pack, b_panel_source(gemm_, block_, panel.k, panel.kc, panel.index * kMicroTile), to};
   }
 
-  // Packs tile by tile along K. If the columns of A have no gaps, all tiles advance along K together, because two tiles
-  // may share a cache line of A.
+  // Packs tile by tile along K. If the columns of A are contiguous, all tiles advance along K together, because two
+  // tiles may share a cache line of A.
   void pack_a(const ABlockSource& source) const {
     const int64_t tiles = 2 * panels_;
     alignas(64) TransposeBuffer buffer;

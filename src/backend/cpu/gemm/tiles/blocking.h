@@ -113,8 +113,8 @@ inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .readable = gemm.shape.m - block.row};
 }
 
-// Returns a prefetcher of the panel of B that starts at `column`; it is empty if the panel has gaps in both directions
-// or no columns.
+// Returns a prefetcher of the panel of B that starts at `column`; it is empty if neither the rows nor the columns of
+// the panel are contiguous, or if there are no columns.
 inline ReadPrefetcher b_panel_prefetcher(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                          int64_t column) {
   const BPanelSource source = b_panel_source(gemm, block, k, kc, column);
