@@ -95,7 +95,8 @@ std::string device_text(int compute_capability, int processors, int shared_bytes
 // do not run.
 TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
   const char* const library = std::getenv("LAPTIME_CUDNN");
-  if (library == nullptr) GTEST_SKIP() << "runs as the test cudnn_plans, where cuDNN lies beside nvcc";
+  if (library == nullptr)
+    GTEST_SKIP() << "set LAPTIME_CUDNN, or run the test cudnn_plans, which needs cuDNN next to nvcc";
   const std::shared_ptr<const Dnn> dnn = cuda::find_dnn(library);
   if (dnn == nullptr) GTEST_SKIP() << library << " is older than cuDNN 9.18, or cannot be loaded";
   struct Generation {
