@@ -152,9 +152,10 @@ class Comparison {
     }
     const double seconds = median(chosen_seconds);
     const double fraction = median(best_seconds) / seconds;
-    fmt::print("{:<8}  {:<24}  {:>6} x {:<6} x {:<6} {:<16} {:>10}  {:>16}  {:6.1f} % of the best of {}, its {}\n",
-               dtype_, shape.name, shape.m, shape.n, shape.k, chosen.name, format_seconds(seconds),
-               format_flops(flops_of(signature) / seconds) + "/s", 100 * fraction, all.size(), best.name);
+    fmt::print(
+        "{:<8}  {:<24}  {:>6} x {:<6} x {:<6} {:<16} {:>10}  {:>16}  {:6.1f} % of the speed of the best of {} ({})\n",
+        dtype_, shape.name, shape.m, shape.n, shape.k, chosen.name, format_seconds(seconds),
+        format_flops(flops_of(signature) / seconds) + "/s", 100 * fraction, all.size(), best.name);
     std::fflush(stdout);
     return fraction;
   }

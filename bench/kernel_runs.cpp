@@ -23,7 +23,7 @@ struct Operands {
 
 namespace {
 
-// More than any last-level cache holds: operands that are used in turn and add up to this size are not cached.
+// More than any last-level cache holds, so launches that alternate among operands of this total size find none cached.
 constexpr int64_t kColdBytes = int64_t{512} << 20;
 
 // Fills a tensor with values that every op accepts: random numbers in [0.1, 1], or 1 if the type is an integer.

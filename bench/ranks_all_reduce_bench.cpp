@@ -1,4 +1,4 @@
-// Benchmark of the all-reduce in a step of several ranks. It runs in turn with MPI_Allreduce, which MPI's own
+// Benchmark of the all-reduce in a step of several ranks. It alternates with MPI_Allreduce, which MPI's own
 // benchmarks time, on the same number of bytes.
 //   mpirun -n 2 bench_ranks_all_reduce [--rounds 30]
 #include <dlfcn.h>
@@ -71,7 +71,7 @@ class Comparison {
             all_reduce_kernel(kernels_).workspace_bytes({&kAllReduce, attributes_, {type_}, {type_}}))),
         views_{TensorView{reinterpret_cast<std::byte*>(values_.data()), type_}} {}
 
-  // Runs the two all-reduces in turn, and prints the medians on rank 0.
+  // Runs the two all-reduces alternately, and prints the medians on rank 0.
   void run(int rounds) {
     std::vector<double> own, theirs, ratios;
     for (int round = -2; round < rounds; ++round) {  // the first two rounds only touch the memory
@@ -130,7 +130,8 @@ int run(int rounds) {
   find("ompi_mpi_op_sum", benchmark.sum);
   MpiGroup group(mpi, [](const std::string& reason) { fmt::print(stderr, "{}\n", reason); });
   if (group.rank() == 0) {
-    fmt::print("float32, {} ranks, {} rounds in turn; ratio: median (10th .. 90th percentile)\n", group.size(), rounds);
+    fmt::print("float32, {} ranks, {} alternating rounds; ratio: median (10th .. 90th percentile)\n", group.size(),
+               rounds);
     fmt::print("{:>9}  {:>24}  {:>24}  {}\n", "bytes", "laptime", "MPI_Allreduce", "MPI's time / laptime's");
   }
   for (const int64_t bytes : {int64_t{64} << 10, int64_t{1} << 20, int64_t{16} << 20, int64_t{64} << 20})

@@ -143,7 +143,7 @@ class Backend {
   // Delays later launches and marks until the first `count` communication launches since the last synchronize are done.
   virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
   // Returns the times of the communication launches between the last two calls of synchronize, and how long other
-  // launches waited for them. Calls of synchronize without new communication launches do not count.
+  // launches waited for them. A call of synchronize without new communication launches leaves these times unchanged.
   virtual CommunicationTimes communication_times() const { return {}; }
   // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;

@@ -6,7 +6,7 @@ namespace {
 
 // The axes of `shape` whose size is not 1, with each layout broadcast to them.
 LoopNest unmerged(const Shape& shape, std::span<const Layout* const> layouts) {
-  LAPTIME_CHECK(layouts.size() <= kMaxOperands, "{} operands", layouts.size());
+  LAPTIME_CHECK(layouts.size() <= kMaxOperands, "too many operands: {}", layouts.size());
   LoopNest nest;
   nest.operands = static_cast<int>(layouts.size());
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -20,8 +20,8 @@ LoopNest unmerged(const Shape& shape, std::span<const Layout* const> layouts) {
     for (int axis = 0; axis < shape.rank(); ++axis) {
       if (shape[axis] == 1) continue;
       const bool broadcast = axis < lead || layout.shape[axis - lead] == 1;
-      LAPTIME_CHECK(broadcast || layout.shape[axis - lead] == shape[axis], "{} to {}", layout.shape.text(),
-                    shape.text());
+      LAPTIME_CHECK(broadcast || layout.shape[axis - lead] == shape[axis], "cannot broadcast {} to {}",
+                    layout.shape.text(), shape.text());
       nest.stride[k][to++] = broadcast ? 0 : layout.strides[axis - lead];
     }
   }

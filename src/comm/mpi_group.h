@@ -14,8 +14,8 @@
 
 namespace laptime {
 
-// Each rank sends a heartbeat to the next rank twice a second, even while it computes, and receives the previous
-// rank's. If that rank is silent for kSilence, the run ends.
+// Each rank sends a heartbeat to the next rank twice a second, even while it computes. If a rank hears no heartbeat of
+// the previous rank for kSilence, the run ends.
 class MpiGroup : public Group {
  public:
   static constexpr Seconds kSilence{6};

@@ -331,7 +331,8 @@ void Executor::write(int source, int64_t offset, std::span<const std::byte> byte
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(source)];
   const auto size = static_cast<int64_t>(bytes.size());
   LAPTIME_CHECK(buffer.lifetime != Lifetime::kStep && offset >= 0 && offset + size <= buffer.bytes,
-                "{} bytes at {} of {}, which has {}", size, offset, buffer.name, buffer.bytes);
+                "cannot write {} bytes at offset {} of {}, which has {} bytes", size, offset, buffer.name,
+                buffer.bytes);
   if (feeds_setup_[static_cast<size_t>(source)]) needs_setup_ = true;
   if (backend_.computes()) backend_.write(resident_->data() + buffer.offset + offset, bytes.data(), size);
 }

@@ -21,8 +21,8 @@ struct Sampling {
   int64_t sample_count() const { return (static_cast<int64_t>(steps.size()) - warmup) / steps_per_sample; }
 };
 
-// Returns the time of the part of a step that is reported, on which steady state, batching and the end of sampling
-// depend. Null: the whole step.
+// Returns the reported part of a step's time. Steady state, batching and the end of sampling depend on this part. Null:
+// the whole step.
 using ReportedTime = std::function<Seconds(const Timeline&)>;
 
 // Receives the steps of a run one at a time, from any caller, and applies a stopping rule. If the rule is not fixed,
@@ -40,7 +40,7 @@ class SampleSeries {
   bool is_between_samples() const { return steps_in_batch_ == 0; }
   const Sampling& so_far() const { return sampling_; }
 
-  // The whole sampling. `interrupted`: sampling ended before the rule was satisfied.
+  // Ends the series and returns its steps. `interrupted`: sampling ended before the rule was satisfied.
   Sampling finish(bool interrupted) &&;
 
  private:

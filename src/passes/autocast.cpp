@@ -17,7 +17,7 @@ class Autocaster {
 
   Graph run() {
     for (const Node& node : replay_.from.nodes) {
-      // Backward follows: the forward of a micro-batch, and with it the context of autocast, has ended.
+      // Forward of a micro-batch, and with it the context of autocast, ends where the gradients are computed.
       if (node.op->kind == OpKind::kSymbolic && !shares_copies_) copies_.clear();
       const bool forward = node.annotations.phase == Phase::kForward;
       const Autocast policy = forward ? node.op->autocast : Autocast::kKeep;

@@ -1,4 +1,4 @@
-// autocast: casts the inputs of forward ops like torch.autocast, according to the policy on each op's card.
+// autocast: casts the inputs of forward ops like torch.autocast, according to the policy in each op card.
 #pragma once
 
 #include "graph/graph.h"

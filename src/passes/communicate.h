@@ -12,10 +12,10 @@ namespace laptime {
 // results, before the optimizer, and at the end of the step. A wait node stands before the first node that reads a
 // bucket, or at the end of the step if nothing reads it.
 //
-// Ops that are made where they are read (OpCard::is_made_where_read) have one bucket for each layer, and for each
-// module outside of the layers. The bucket is gathered before forward reads it and again before backward does, and the
-// gather starts while the step computes the previous layer. Casts and views of gathered values are repeated in each
-// phase, so that no copy outlives the layer.
+// Gathers (ops with OpCard::is_made_where_read) have one bucket for each layer, and for each module outside of the
+// layers. The bucket is gathered before forward reads it and again before backward does, and the gather starts while
+// the step computes the previous layer. Casts and views of gathered values are repeated in each phase, so that no copy
+// outlives the layer.
 Graph communicate(const Graph& graph, int64_t bucket_bytes);
 
 }  // namespace laptime

@@ -12,12 +12,12 @@ namespace laptime {
 // Selects composites that are lowered although `keep` names them.
 enum class LowerKept : uint8_t {
   kNone,
-  kFasterLowered,       // composites whose card says that they are faster when lowered, for their inputs
+  kFasterLowered,       // composites that are faster when lowered, for their inputs, according to their op card
   kFasterLoweredOnGpu,  // likewise, with the kernels of a GPU
 };
 
-// Lowers every node whose card has a decomposition and is not named in `keep`, and repeats this until nothing changes.
-// A node whose decomposition returns nothing stays as it is (OpCard::decompose).
+// Lowers every node whose op card has a decomposition and is not named in `keep`, and repeats this until nothing
+// changes. A node whose decomposition returns nothing stays as it is (OpCard::decompose).
 Graph decompose(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept = LowerKept::kNone);
 
 }  // namespace laptime

@@ -13,7 +13,7 @@ enum class GradientOrder : uint8_t {
   kWeightsFirst,  // needs less memory: the layer's saved input is freed before the gradient of the input exists
 };
 
-// Reverse-mode differentiation with the gradient functions of the cards. For every op, the pass itself sums over
+// Reverse-mode differentiation with the gradient functions of the op cards. For every op, the pass itself sums over
 // broadcast axes, casts to the value's type, adds up the gradients of a value with several uses, and converts a
 // parameter's gradient to the parameter's layout as soon as the gradient is complete. Backward nodes have the scope of
 // their forward node.

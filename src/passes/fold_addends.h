@@ -1,4 +1,4 @@
-// fold_addends: an op itself adds the other operand of a sum to its result, if its card says that it can.
+// fold_addends: an op itself adds the other operand of a sum to its result, if its op card permits it.
 #pragma once
 
 #include "graph/graph.h"

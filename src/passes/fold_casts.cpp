@@ -29,7 +29,7 @@ bool widens(const Graph& graph, const Node& cast) {
   return size_of(graph.value(cast.outputs[0]).type.dtype) > size_of(graph.value(cast.inputs[0]).type.dtype);
 }
 
-// The attributes with which the node itself casts input `input`; nothing if it cannot.
+// The attributes of the node if it casts input `input` itself; nothing if it cannot.
 std::optional<Attributes> attributes_with_input_cast(const Graph& graph, const Node& node, const Attributes& attributes,
                                                      size_t input) {
   if (node.op->fold_input_cast == nullptr) return std::nullopt;
@@ -154,7 +154,8 @@ class InputCastFolding {
         const NodeId producer = from().value(node.inputs[i]).producer;
         if (!producer.valid() || !folded_[static_cast<size_t>(producer.index)]) continue;
         const auto with_cast = attributes_with_input_cast(from(), node, attributes, i);
-        LAPTIME_CHECK(with_cast.has_value(), "{} can fold a cast of input {} only without another", node.op->name, i);
+        LAPTIME_CHECK(with_cast.has_value(), "{} can fold a cast of input {} only if it folds no other", node.op->name,
+                      i);
         attributes = *with_cast;
         inputs[i] = replay_[from().node(producer).inputs[0]];
       }

@@ -1,4 +1,4 @@
-// fold_casts: an op itself casts its inputs and outputs, if its card says that it can.
+// fold_casts: an op itself casts its inputs and outputs, if its op card permits it.
 #pragma once
 
 #include "graph/graph.h"
@@ -14,7 +14,7 @@ enum class SharedCasts : uint8_t {
 };
 
 // Removes a cast of an op's output if every reader of that output casts it to the same type. If every reader of a cast
-// can do the cast itself, lets the readers read the value before the cast; dead_code then removes the cast. The cards
+// can do the cast itself, lets the readers read the value before the cast; dead_code then removes the cast. Op cards
 // determine which ops can fold a cast (fold_output_cast, fold_input_cast) and which op is a cast (is_cast).
 Graph fold_casts(const Graph& graph, SharedCasts shared = SharedCasts::kFold);
 

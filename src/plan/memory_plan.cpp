@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// The step after the last one in which a buffer is alive.
+// The step after the last one in which any buffer is alive.
 int end_of(std::span<const LiveBytes> intervals) {
   int end = 0;
   for (const LiveBytes& interval : intervals) end = std::max(end, interval.last + 1);

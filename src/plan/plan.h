@@ -68,7 +68,7 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<Buffer> buffers;
-  std::vector<PlanStep> setup;  // run once, before the first `steps`: compute constants, and copies of sources
+  std::vector<PlanStep> setup;  // compute constants and copies of sources; run before the first step
   std::vector<PlanStep> steps;
   std::vector<Action> actions;
   std::vector<PlanOutput> outputs;

@@ -31,8 +31,9 @@ OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   return {count, rows, shape[-1]};
 }
 
-// Bytes of matrices whose rows do not begin at multiples of 16 bytes, such as logits of 50,257 words. Libraries have
-// slow products for them: tensor cores load 16 bytes at a time (NVIDIA, Matrix Multiplication Background User's Guide).
+// Bytes of matrices whose rows do not begin at multiples of 16 bytes, such as logits of a vocabulary of 50,257.
+// Libraries have slow products for them: tensor cores load 16 bytes at a time (NVIDIA, Matrix Multiplication Background
+// User's Guide).
 template <class Operands>
 double unaligned_bytes(const Operands& in, const Operands& out) {
   constexpr int64_t kAlignment = 16;
@@ -69,8 +70,9 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
   return work;
 }
 
-// If the machine file has no reached rates, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is
-// a bound (Williams, Waterman and Patterson 2009). With reached rates:
+// If the machine file has no reached rates (fractions of the peaks that programs reach), a launch takes
+// max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a bound (Williams, Waterman and Patterson 2009). With
+// reached rates:
 // - a product runs in waves of tiles, one tile on each processor, at a fraction of the peak; each wave adds a latency;
 //   if tensor cores compute it, laptime copies matrices with unaligned rows to and from aligned ones;
 // - fused attention runs at its own fraction of the peak; FlashAttention and cuDNN have such kernels for 16-bit types
@@ -92,8 +94,8 @@ class LaunchTimes {
   double together(double kernels, double hosts) const;
   Program program() const { return program_; }
   bool is_bound() const { return !machine_.has_reached_rates(); }
-  // How far published times for this machine and mode deviate from predictions; none for a bound, or without such
-  // times.
+  // How far published times for this machine and mode deviate from predictions; none if the prediction is a bound,
+  // or if there are no published times.
   std::optional<PublishedRuns> published() const;
 
  private:

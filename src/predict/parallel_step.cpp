@@ -40,8 +40,8 @@ double beside(double computation, double communication) {
   return std::max(computation, communication) + kExposedShare * std::min(computation, communication);
 }
 
-// The fraction of embedding, head and loss that adds to the time of the slowest pipeline rank. Interleaved schedules
-// give the rank with the head up to one piece fewer layers.
+// The fraction of embedding, head and loss that adds to the time of the slowest pipeline rank. With an
+// interleaved schedule, the rank with the head may have fewer layers, by up to one chunk.
 double share_of_ends(double layer, double ends, const ParallelLayout& layout, int64_t layers) {
   if (layout.chunks == 1 || ends <= 0) return 1;
   const auto ranks = static_cast<double>(layout.pipeline);

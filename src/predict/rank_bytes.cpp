@@ -13,7 +13,7 @@ constexpr double kMaskBytes = 1;              // bytes per score of the dropout 
 constexpr double kContext = 0.6 * (1 << 30);  // bytes of a CUDA context
 constexpr double kBuffers = 1.2 * (1 << 30);  // bytes of NCCL's channel buffers
 
-// Bytes that a layer keeps from forward for backward, per micro-batch, and those of the gradients inside it.
+// Bytes per micro-batch that a layer saves for backward, and bytes of the gradients within the layer.
 struct LayerSaved {
   double all = 0;
   double input = 0;      // the input of the layer, included in `all`
@@ -44,7 +44,7 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   saved.input = value * step.tokens * width / tensor;
   // Input, queries, values, the output of attention, one wide product and the narrow one after it (torchtitan).
   saved.selective = value * step.tokens * (2 * width + 2 * query_width + step.kv_width + wide) / tensor;
-  // Of one wide product, of the output of attention and of that of the layer.
+  // Gradients of one wide product, of the output of attention and of the output of the layer.
   saved.gradients = value * step.tokens * (wide + query_width + width) / tensor;
   return saved;
 }

@@ -10,13 +10,13 @@
 
 namespace laptime {
 
-// Bytes that one micro-batch makes and frees on a rank: activations and, if they come from a plan, gradients of values
-// outside the layers and the 16-bit copies of parameters that do not outlive the step.
+// Bytes that one micro-batch allocates and frees on a rank: activations and, if they come from a plan, gradients of
+// values outside the layers and the 16-bit copies of parameters that do not outlive the step.
 struct PlannedActivations {
   double layer = 0;            // kept by each layer from forward to backward
-  double working = 0;          // most bytes beyond those of all layers, while a layer runs
-  double loss = 0;             // most bytes beyond those of all layers, while head and loss run
-  double late = 0;             // most bytes beyond all gradients, from the backward of the first layer on
+  double working = 0;          // peak bytes beyond those of all layers, while a layer runs
+  double loss = 0;             // peak bytes beyond those of all layers, while head and loss run
+  double late = 0;             // peak bytes beyond all gradients, from the backward of the first layer on
   bool stores_copies = false;  // 16-bit copies of parameters outlive the step
 };
 

@@ -44,10 +44,11 @@ TEST_F(HazardsTest, WritersWaitForReadersAndWriters) {
   add({part(0, 10)}, {part(10, 10)});
   add({part(0, 5)}, {part(20, 10)});
   EXPECT_THAT(add({}, {part(0, 10)}), ElementsAre(0, 1, 2));
-  EXPECT_THAT(add({part(2, 2)}, {part(30, 10)}), ElementsAre(3)) << "launch 3 has written all bytes of launch 0 again";
+  EXPECT_THAT(add({part(2, 2)}, {part(30, 10)}), ElementsAre(3))
+      << "launch 3 has overwritten all bytes that launch 0 wrote";
 }
 
-TEST_F(HazardsTest, BytesPartlyWrittenAgainKeepTheirWriter) {
+TEST_F(HazardsTest, PartlyOverwrittenWritesAreStillAwaited) {
   add({}, {part(0, 10)});
   EXPECT_THAT(add({}, {part(0, 4)}), ElementsAre(0));
   EXPECT_THAT(add({part(6, 2)}, {part(20, 1)}), ElementsAre(0));
@@ -58,14 +59,14 @@ TEST_F(HazardsTest, LaunchInPlaceDoesNotWaitForItself) {
   EXPECT_THAT(add({part(0, 10)}, {part(0, 10)}), ElementsAre(0));
 }
 
-TEST_F(HazardsTest, WorkspacesCount) {
+TEST_F(HazardsTest, WorkspacesCountAsWritten) {
   hazards_.add({.in = {}, .out = {}, .workspace = memory_.data(), .workspace_bytes = 8});
   EXPECT_THAT(add({}, {part(2, 10)}), IsEmpty());
   EXPECT_THAT(hazards_.add({.in = {}, .out = {}, .workspace = memory_.data() + 4, .workspace_bytes = 8}),
               ElementsAre(0, 1));
 }
 
-TEST_F(HazardsTest, AbsentOperandsTouchNothing) {
+TEST_F(HazardsTest, AbsentOperandsCauseNoWaits) {
   EXPECT_THAT(add({{nullptr, floats({10})}}, {{nullptr, floats({10})}}), IsEmpty());
   EXPECT_THAT(add({{nullptr, floats({10})}}, {{nullptr, floats({10})}}), IsEmpty());
 }

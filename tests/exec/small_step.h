@@ -28,7 +28,7 @@ inline std::vector<Kernel> all_cpu_kernels() { return cpu_kernels(cpu::widest_is
 
 // A device with 1 TFLOP/s, 1 GB/s, 1 MiB of memory and 1 ms per launch.
 inline const DataSheet kTestDevice{.name = "paper",
-                                   .title = "a machine of this test",
+                                   .title = "a test machine",
                                    .memory = 1 << 20,
                                    .bandwidth = 1e9,
                                    .launch = 1e-3,

@@ -42,7 +42,7 @@ TEST(WithSmallerBatch, KeepsStrides) {
   }
 }
 
-TEST(WithSmallerBatch, KeepsASignatureOfLittleWork) {
+TEST(WithSmallerBatch, KeepsASignatureWithLittleWork) {
   const Signature whole = signature_of(kLinear, LinearAttributes{}, {floats({8, 64, 32}), floats({16, 32})});
   EXPECT_EQ(with_smaller_batch(whole, flops_of(whole)).text(), whole.text());
 }

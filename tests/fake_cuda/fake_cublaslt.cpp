@@ -171,7 +171,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// An algorithm stores the alignments of A, B, C and D for which it was proposed in its data, beginning at this index.
+// From this index on, the data of an algorithm contains the alignments of A, B, C and D for which it was proposed.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {

@@ -308,7 +308,8 @@ DnnStatus finalize(DnnDescriptorObject& descriptor) {
       auto program = std::make_shared<Program>();
       std::vector<int64_t> computed;
       for (auto* const operation : descriptor.all<DnnDescriptorHandle>(dnn::kGraphOperations)) {
-        if (!add_step(operation, *program, computed)) return refuse(kBadParam, "the graph reads what nothing computes");
+        if (!add_step(operation, *program, computed))
+          return refuse(kBadParam, "the graph reads a tensor that no operation computes");
       }
       descriptor.program = std::move(program);
       break;
@@ -316,7 +317,7 @@ DnnStatus finalize(DnnDescriptorObject& descriptor) {
     case dnn::kHeuristic:
       if (lacks({dnn::kHeuristicGraph, dnn::kHeuristicMode})) return refuse(kBadParam, "the heuristic lacks a graph");
       descriptor.program = descriptor.one<DnnDescriptorHandle>(dnn::kHeuristicGraph)->program;
-      if (!is_supported(*descriptor.program)) return refuse(kNotSupported, "no engine takes the graph");
+      if (!is_supported(*descriptor.program)) return refuse(kNotSupported, "no engine supports the graph");
       break;
     case dnn::kPlan: {
       if (lacks({dnn::kPlanConfig, dnn::kPlanHandle})) return refuse(kBadParam, "the plan lacks an attribute");
@@ -372,14 +373,14 @@ DnnStatus cudnnBackendDestroyDescriptor(DnnDescriptorHandle descriptor) {
 DnnStatus cudnnBackendFinalize(DnnDescriptorHandle descriptor) { return finalize(*descriptor); }
 DnnStatus cudnnBackendSetAttribute(DnnDescriptorHandle descriptor, int attribute, int type, int64_t count,
                                    const void* values) {
-  if (descriptor->is_finalized) return refuse(kBadParam, "the descriptor is final");
+  if (descriptor->is_finalized) return refuse(kBadParam, "the descriptor is already finalized");
   const auto* const begin = static_cast<const std::byte*>(values);
   const size_t bytes = static_cast<size_t>(count) * bytes_of(type);
   if (type == dnn::kDescriptorValue) {
     for (int64_t k = 0; k < count; ++k) {
       if (!static_cast<const DnnDescriptorHandle*>(values)[k]->is_finalized &&
           static_cast<const DnnDescriptorHandle*>(values)[k]->kind != dnn::kEngineConfig)
-        return refuse(kBadParam, "an attribute is not final");
+        return refuse(kBadParam, "an attribute is not finalized");
     }
   }
   descriptor->attributes[attribute].assign(begin, begin + bytes);
@@ -410,7 +411,7 @@ DnnStatus cudnnBackendGetAttribute(DnnDescriptorHandle descriptor, int attribute
 }
 
 DnnStatus cudnnBackendExecute(DnnHandle handle, DnnDescriptorHandle plan, DnnDescriptorHandle pack) {
-  if (!plan->is_finalized || !pack->is_finalized) return refuse(kBadParam, "a descriptor is not final");
+  if (!plan->is_finalized || !pack->is_finalized) return refuse(kBadParam, "a descriptor is not finalized");
   if (plan->engine != kEngines - 1) return refuse(kExecutionFailed, "the wrong engine was chosen");
   Task task{.program = plan->program, .workspace = pack->one<void*>(dnn::kPackWorkspace)};
   if (task.workspace == nullptr) return refuse(kBadParam, "the workspace is missing");
@@ -430,7 +431,7 @@ DnnStatus cudnnBackendExecute(DnnHandle handle, DnnDescriptorHandle plan, DnnDes
   }
   const auto run = [](void* data) { static_cast<const Task*>(data)->run(); };
   const int status = cuLaunchHostFunc(handle->stream, run, &tasks().emplace_back(std::move(task)));
-  return status == kSuccess ? kDnnSuccess : refuse(kExecutionFailed, "the stream refuses");
+  return status == kSuccess ? kDnnSuccess : refuse(kExecutionFailed, "the stream does not accept the graph");
 }
 
 }  // extern "C"

@@ -63,10 +63,10 @@ int run_all(const std::string& name, uint64_t mutants) {
   const Inputs inputs(mutants);
   void* const shared =
       mmap(nullptr, sizeof(std::atomic<uint64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  LAPTIME_CHECK(shared != MAP_FAILED, "no page");
+  LAPTIME_CHECK(shared != MAP_FAILED, "cannot map shared memory");
   auto* const current = new (shared) std::atomic<uint64_t>(0);
   const pid_t child = fork();
-  LAPTIME_CHECK(child >= 0, "no process");
+  LAPTIME_CHECK(child >= 0, "cannot start a process");
   if (child == 0) {
     for (uint64_t number = 0; number < inputs.count(); ++number) {
       current->store(number);
@@ -84,7 +84,7 @@ int run_all(const std::string& name, uint64_t mutants) {
   const std::string path = name + ".input";
   write(path, inputs[current->load()]);
   const std::string end = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "an exit";
-  fmt::print(stderr, "{}: input {} ended in {}; to see it again: {} --input {}\n", name, current->load(), end, name,
+  fmt::print(stderr, "{}: input {} ended in {}; to reproduce it: {} --input {}\n", name, current->load(), end, name,
              path);
   return 1;
 }

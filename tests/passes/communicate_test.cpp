@@ -45,7 +45,8 @@ size_t last_of(const Graph& graph, Phase phase) {
 TEST(Communicate, BucketsAreReducedDuringBackward) {
   const Graph graph = communicating_step(config_of(Shard::kNone, "1B"));
   const std::vector<size_t> reductions = places(graph, kAllReduce);
-  EXPECT_EQ(reductions.size(), parameter_list(config_of(Shard::kNone, "1B").step_model()).size() + 1) << "and the loss";
+  EXPECT_EQ(reductions.size(), parameter_list(config_of(Shard::kNone, "1B").step_model()).size() + 1)
+      << "one per parameter, and one for the loss";
   const size_t backward = last_of(graph, Phase::kBackward);
   EXPECT_LT(reductions.front(), backward / 2);
   EXPECT_GT(std::count_if(reductions.begin(), reductions.end(), [&](size_t at) { return at + 20 < backward; }), 10);
@@ -77,7 +78,7 @@ TEST(Communicate, ParametersAreGatheredBeforeEachUse) {
                                          graph.nodes[wait].inputs.front() != graph.nodes[at].outputs.front()))
       ++wait;
     ASSERT_LT(wait, graph.nodes.size()) << "every gather is awaited";
-    EXPECT_TRUE(at == gathers.front() || wait > at + 1) << "computation runs beside it";
+    EXPECT_TRUE(at == gathers.front() || wait > at + 1) << "computation overlaps with each gather but the first";
   }
   // The embedding, the final norm and the head are gathered too.
   EXPECT_GE(gathers.size(), 6U);

@@ -58,7 +58,7 @@ TEST(PadRows, PadsThroughViews) {
   EXPECT_EQ(padded_values(on.padded(matmul(on.build, columns, on.a))), 1);
 }
 
-TEST(PadRows, KeepsAProductThatAnotherOpReads) {
+TEST(PadRows, KeepsAProductThatExpReads) {
   OddProduct on;
   EXPECT_EQ(padded_values(on.padded(exp(on.build, on.product))), 0);
 }
@@ -86,8 +86,8 @@ TEST(PadRows, KeepsAlignedAndShortRows) {
   EXPECT_EQ(padded_values(pad_rows(on.build.finish())), 0);
 }
 
-// Logits stay unpadded if their gradient does, because it could not overwrite padded logits.
-TEST(PadRows, KeepsLogitsWhoseGradientStays) {
+// If the gradient of the logits is not padded, it could not overwrite padded logits.
+TEST(PadRows, KeepsLogitsWhoseGradientIsNotPadded) {
   OddProduct on;
   const ValueId targets = on.build.source("targets", contiguous_type(DType::kInt64, {4}), Role::kInput);
   const ValueId log_sum_exp = on.build.source("log_sum_exp", contiguous_type(DType::kFloat64, {4}), Role::kInput);

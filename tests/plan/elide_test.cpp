@@ -47,7 +47,7 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
 }
 
-// On rank 0 the slice begins at the offset of a value, on other ranks it does not.
+// A slice of rank 0 has offset 0, like the value assigned to it; slices of other ranks do not.
 TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
   for (const int64_t begin : {0, 1}) {
     Step step;

@@ -81,12 +81,12 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   ASSERT_EQ(two.steps.size(), 7U);
   EXPECT_EQ(two.steps[1].queue, 1);
   EXPECT_EQ(two.steps[1].waits, std::vector<int>{0});
-  EXPECT_EQ(two.steps[6].waits, std::vector<int>{1}) << "the sum needs what was sent";
+  EXPECT_EQ(two.steps[6].waits, std::vector<int>{1}) << "the sum reads the result of send";
   EXPECT_GT(two.arena_bytes, one.arena_bytes);
   const Buffer& read = two.buffers[static_cast<size_t>(two.steps[1].in[0].buffer)];
   for (size_t step = 2; step < 6; ++step) {
     const Buffer& made = two.buffers[static_cast<size_t>(two.steps[step].out[0].buffer)];
-    EXPECT_FALSE(overlap(read, made)) << "step " << step << " writes what the other queue may still read";
+    EXPECT_FALSE(overlap(read, made)) << "step " << step << " writes bytes that the other queue may still read";
   }
 }
 

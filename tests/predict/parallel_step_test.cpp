@@ -89,10 +89,10 @@ TEST(ParallelTime, WiderValuesMoveMoreBytes) {
     step.value_bytes = 4;
     return time_of(step).*part - narrow;
   };
-  const double values = 7.0 / 8 * 1000 * 1000;  // that pass through a link in one of the two parts of an all-reduction
+  const double values = 7.0 / 8 * 1000 * 1000;  // values per link in each of the two halves of an all-reduce
   EXPECT_NEAR(more(step_of(2, {.ranks = 8, .tensor = 8}), &ParallelTime::exposed_tensor), 2 * 4 * 2 * 2 * values / link,
               1e-12);
-  constexpr double kExposed = 0.3;  // of communication that takes less time than computation
+  constexpr double kExposed = 0.3;  // exposed fraction of communication that is shorter than computation
   const double parameters = 7.0 / 8 * 1e9;
   EXPECT_NEAR(more(step_of(2, {.ranks = 8, .shard = Shard::kParameters}), &ParallelTime::exposed_data),
               kExposed * 3 * 2 * parameters / link, 1e-12);

@@ -40,7 +40,7 @@ void CardMemory::put(GuardedTensor& tensor) {
 TensorView CardMemory::on_card(const TensorView& view) const {
   if (view.data == nullptr) return view;
   const auto found = copies_.find(view.data);
-  LAPTIME_CHECK(found != copies_.end(), "{} was not put", view.type.text());
+  LAPTIME_CHECK(found != copies_.end(), "{} was not passed to put()", view.type.text());
   const Copy& copy = found->second;
   return {copy.begin + (view.data - copy.tensor->with_guards().data()), view.type};
 }

@@ -190,8 +190,8 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Sets of overwrites that the op card and the types permit: each one alone and, last, as many together as do not
-// conflict.
+// Sets of overwrites that the op card and the types permit: each one alone and, last, several together that do
+// not conflict.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;
@@ -211,7 +211,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches again, in the ways from device.first_again on. Describes a difference in bits from `first`, or returns an
+// Launches again in every way from device.first_again on. Describes a difference in bits from `first`, or returns an
 // empty string.
 std::string different_way(Point& point, const Kernel& kernel, const KernelDevice& device, const Launch& first,
                           std::span<const Update> overwrites = {}) {
@@ -301,7 +301,7 @@ std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& par
 void check_conformance(const ConformancePoint& point) {
   Point prepared(point);
   const std::vector<KernelOnDevice>& kernels = kernels_to_check(*point.row.op);
-  ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel but its reference";
+  ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel other than its reference";
   EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op), on_cpu()), "") << "the reference";
   const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
   const bool runs_on_cuda = runs_cuda(point, prepared.signature);
@@ -311,9 +311,10 @@ void check_conformance(const ConformancePoint& point) {
     if (!refusal.empty() && kernel.library != nullptr)
       continue;  // if a library does not support a point, our own kernel runs
     if (!refusal.empty() && contains(point.row.may_refuse, point.arrangement)) continue;
-    const std::string error = refusal.empty() ? run_kernel(prepared, kernel, *device) : "refuses: " + refusal;
+    const std::string error = refusal.empty() ? run_kernel(prepared, kernel, *device) : "rejects the point: " + refusal;
     EXPECT_EQ(error, "") << kernel.name << " of " << prepared.signature.text()
-                         << "\n  again: test_ops --gtest_filter=" << test->test_suite_name() << "." << test->name();
+                         << "\n  to reproduce: test_ops --gtest_filter=" << test->test_suite_name() << "."
+                         << test->name();
   }
 }
 

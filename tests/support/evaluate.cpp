@@ -20,7 +20,7 @@ TensorView Evaluation::view(ValueId id) {
 
 void Evaluation::set(ValueId source, const std::vector<double>& values) {
   const TensorView to = view(source);
-  LAPTIME_CHECK(to.numel() == static_cast<int64_t>(values.size()), "{} values of {}", values.size(), to.type.text());
+  LAPTIME_CHECK(to.numel() == static_cast<int64_t>(values.size()), "{} values for {}", values.size(), to.type.text());
   for (int64_t i = 0; i < to.numel(); ++i) to.put(i, values[static_cast<size_t>(i)]);
 }
 

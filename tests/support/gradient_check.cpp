@@ -43,7 +43,7 @@ Forward forward_of(const GradientCase& test) {
   return forward;
 }
 
-// Random weights with which the elements of an output enter the loss.
+// Random weights of the elements of an output in the loss.
 std::vector<double> weights_of(const Graph& graph, ValueId output) {
   return random_values({.shape = graph.value(output).type.shape()}, DType::kFloat64,
                        7 + static_cast<uint64_t>(output.index));
@@ -73,7 +73,7 @@ std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::
   return sums;
 }
 
-// The gradient that the card builds for each input; empty for an input without a gradient.
+// The gradient that the op card builds for each input; empty for an input without a gradient.
 std::vector<std::vector<double>> built_gradients(const GradientCase& test) {
   Forward forward = forward_of(test);
   Builder& build = forward.build;

@@ -16,7 +16,7 @@ struct GradientCase {
 };
 
 // The loss is the sum of all output elements, multiplied by random weights. For each element of each input, the
-// gradient that the card builds must equal the derivative of the loss, within 1e-6 of the largest element of that
+// gradient that the op card builds must equal the derivative of the loss, within 1e-6 of the largest element of that
 // gradient.
 void expect_gradient(const GradientCase& test);
 

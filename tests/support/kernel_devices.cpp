@@ -49,13 +49,13 @@ const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
                              .name_of =
                                  [](int way) {
                                    static constexpr const char* kNames[kWays] = {
-                                       "threads in order", "threads in reverse order", "threads in drawn order"};
+                                       "threads in order", "threads in reverse order", "threads in pseudorandom order"};
                                    return kNames[way];
                                  },
                              .first_again = 1,
                              .is_slow = true};
 
-// The libraries of tests/fake_cuda. They have only one way to run a kernel, so all ways are equal.
+// The libraries of tests/fake_cuda, which run a kernel in only one way, so all ways are the same.
 const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                                 static LibraryQueue queues[kWays];
                                 return queues[way];

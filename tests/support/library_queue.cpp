@@ -13,7 +13,7 @@ LibraryQueue::LibraryQueue() : HostQueue({.checked = false}), found_(cuda::find_
   std::shared_ptr<const cuda::Blas> blas = cuda::find_blas();
   std::shared_ptr<const cuda::Dnn> dnn = cuda::find_dnn();
   if (found_.driver == nullptr || blas == nullptr || dnn == nullptr)
-    throw Error("build laptime_fake_cuda, laptime_fake_cublaslt and laptime_fake_cudnn, and run the test by ctest");
+    throw Error("build laptime_fake_cuda, laptime_fake_cublaslt and laptime_fake_cudnn, and run the test with ctest");
   found_.driver->check(found_.driver->cuStreamCreate(&stream_, 0), "cuStreamCreate");
   found_.driver->check(found_.driver->cuMemAlloc(&workspace_, cuda::BlasProducts::kWorkspaceBytes), "cuMemAlloc");
   products_ = std::make_unique<cuda::BlasProducts>(std::move(blas));

@@ -46,9 +46,9 @@ int prepared_for(int threads) {
   return threads;
 }
 
-// Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. Idle
-// threads take the next block, which spreads the pages evenly over NUMA nodes. A page has no nearest thread, because
-// every thread works on a part of each tensor.
+// Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. All threads touch blocks in
+// parallel, which spreads the pages over NUMA nodes: no single node would be best, because kernels divide each tensor
+// among all threads.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
   team.parallel_for(ceil_div(pages.bytes(), kBlockBytes), [&](int64_t block) {
@@ -105,7 +105,7 @@ void CpuBackend::prepare(const Kernel& kernel, const Signature& signature) {
 
 void CpuBackend::launch(const Launch& launch) {
   if (launch.communicates) {
-    LAPTIME_CHECK(communication_ != nullptr, "{} without a group", launch.kernel->op->name);
+    LAPTIME_CHECK(communication_ != nullptr, "{} launched before join()", launch.kernel->op->name);
     return communication_->start(launch);
   }
   const Kernel& kernel = *launch.kernel;

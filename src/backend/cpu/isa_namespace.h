@@ -1,4 +1,4 @@
-// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and the end of its kernels' names.
+// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and the suffix of its kernels' names.
 #pragma once
 
 #include <string>

@@ -58,7 +58,7 @@ class Team : public Queue {
         work);
   }
 
-  // Calls body(thread) on up to `threads` threads, which divide `units` units of work among themselves. May call it
+  // Calls body(thread) on up to `threads` threads, which divide `units` units of work among themselves. May call body
   // again on a thread whose first call has returned.
   template <class Body>
   void share(int64_t threads, int64_t units, const Body& body, const LoopWork& work) {
@@ -78,7 +78,7 @@ class Team : public Queue {
     });
   }
 
-  // kScratchBytes bytes for one thread, aligned to 64 bytes. The contents are those that the previous kernel left.
+  // kScratchBytes bytes for one thread, aligned to 64 bytes. Not cleared between kernels.
   std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
  private:

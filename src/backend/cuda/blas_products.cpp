@@ -97,7 +97,7 @@ class Preference {
 BlasProducts::BlasProducts(std::shared_ptr<const Blas> blas) : blas_(std::move(blas)) {
   const BlasStatus status = blas_->cublasLtCreate(&handle_);
   if (status != kBlasSuccess)
-    throw Error::format("{}; the library may be too new for the driver, or for another GPU",
+    throw Error::format("{}; the library may be too new for the driver, or may not support this GPU",
                         blas_->failure(status, "cublasLtCreate"));
 }
 
@@ -125,14 +125,14 @@ void BlasProducts::prepare(const BlasProduct& product) {
   const std::vector<BlasAlgorithm>& proposed = proposals(product, *prepared);
   if (proposed.empty())
     throw Error::format(
-        "cuda: cuBLASLt has no algorithm for a product of {} x {} x {} in {}; give --kernels a file that names "
-        "laptime's "
-        "own kernel",
+        "cuda: cuBLASLt has no algorithm for a product of {} x {} x {} in {}; name laptime's own kernel in "
+        "a --kernels file",
         product.m, product.n, product.k, name_of(product.a.dtype));
   const auto index = static_cast<size_t>(product.algorithm);
   if (index >= proposed.size())
-    throw MissingProposal(fmt::format("cuda: cuBLASLt proposes {} algorithms for a product of {} x {} x {}, not {}",
-                                      proposed.size(), product.m, product.n, product.k, index + 1));
+    throw MissingProposal(
+        fmt::format("cuda: cuBLASLt proposes {} algorithms for a product of {} x {} x {}; there is no algorithm {}",
+                    proposed.size(), product.m, product.n, product.k, index + 1));
   prepared->algorithm = proposed[index];
   prepared_.emplace(product, std::move(prepared));
 }

@@ -13,8 +13,8 @@
 
 namespace laptime::cuda {
 
-// The number of proposed algorithms that are tried for a product. The library proposes about as many, and any of them
-// may be the fastest.
+// The number of proposed algorithms that are tried for a product. The library usually proposes about this many, and
+// any of them may be the fastest.
 inline constexpr int kBlasAlgorithms = 8;
 
 // A batch of matrices in memory: one of the two strides is 1, and the other is `leading`.
@@ -54,7 +54,7 @@ struct BlasOperands {
   void* d = nullptr;
 };
 
-// Thrown if the library proposes algorithms, but not enough for BlasProduct::algorithm to be the index of one.
+// Thrown if the library proposes at least one algorithm, but none with the index BlasProduct::algorithm.
 class MissingProposal : public Error {
  public:
   using Error::Error;

@@ -63,7 +63,8 @@ CardSearch search_of(std::string_view text) {
   std::array<std::string, 13> fields;
   for (std::string& field : fields) {
     const size_t end = text.find(kSeparator);
-    if (end == std::string_view::npos) return {std::nullopt, "the process that looks for a GPU gave no whole answer"};
+    if (end == std::string_view::npos)
+      return {std::nullopt, "the process that looks for a GPU sent an incomplete answer; try nvidia-smi"};
     field = text.substr(0, end);
     text.remove_prefix(end + 1);
   }
@@ -108,7 +109,7 @@ std::optional<std::string> read_all(int pipe_end) {
 CardSearch search_card() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return {std::nullopt, fmt::format("no pipe to the process that looks for a GPU: {}", std::strerror(errno))};
+    return {std::nullopt, fmt::format("cannot create a pipe to look for a GPU: {}", std::strerror(errno))};
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) answer(ends[1], parent);
@@ -116,15 +117,17 @@ CardSearch search_card() {
   std::optional<std::string> text;
   if (child > 0) text = read_all(ends[0]);
   close(ends[0]);
-  if (child < 0) return {std::nullopt, fmt::format("no process to look for a GPU in: {}", std::strerror(errno))};
+  if (child < 0)
+    return {std::nullopt, fmt::format("cannot start a process to look for a GPU: {}", std::strerror(errno))};
   if (!text) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   if (!text) return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi"};
   if (WIFSIGNALED(status))
-    return {std::nullopt, fmt::format("the NVIDIA driver ended the process that looks for a GPU by signal {}; try "
-                                      "nvidia-smi",
-                                      WTERMSIG(status))};
+    return {std::nullopt,
+            fmt::format("the process that looks for a GPU was killed by signal {} while it called the NVIDIA "
+                        "driver; try nvidia-smi",
+                        WTERMSIG(status))};
   return search_of(*text);
 }
 

@@ -47,7 +47,8 @@ void CudaBackend::Communication::launch(Collective collective, std::span<const T
 }
 
 void CudaBackend::Communication::wait(size_t count) {
-  LAPTIME_CHECK(count > 0 && count <= enqueued_.launches, "{} of {} launches", count, enqueued_.launches);
+  LAPTIME_CHECK(count > 0 && count <= enqueued_.launches, "cannot wait for {} of {} launches", count,
+                enqueued_.launches);
   const size_t number = enqueued_.waits++;
   if (number == waits_.size()) waits_.emplace_back();
   const StreamHandle kernels = owner_.stream_->handle;

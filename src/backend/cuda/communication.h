@@ -1,4 +1,4 @@
-// Communication: the stream in which the collectives of a CudaBackend run, and when they ran.
+// Communication: the stream in which the collectives of a CudaBackend run, and the times of the collectives.
 #pragma once
 
 #include <deque>

@@ -295,7 +295,7 @@ void CudaBackend::prepare(const Kernel& kernel, const Signature& signature) {
 
 void CudaBackend::launch(const Launch& launch) {
   if (launch.communicates) {
-    LAPTIME_CHECK(communication_ != nullptr, "{} without a group", launch.kernel->op->name);
+    LAPTIME_CHECK(communication_ != nullptr, "{} launched before join()", launch.kernel->op->name);
     return communication_->start(launch);
   }
   if (is_branching()) stream_->target = branches_->wait_for_operands(launch);
@@ -309,7 +309,7 @@ void CudaBackend::launch(const Launch& launch) {
 void CudaBackend::join(Group& group) {
   std::shared_ptr<const Nccl> nccl = find_nccl();
   if (nccl == nullptr) throw Error("cuda: NCCL is not installed");
-  LAPTIME_CHECK(branches_ == nullptr, "join() after a recording");
+  LAPTIME_CHECK(branches_ == nullptr, "join() must come before the first recording");
   communication_ = std::make_unique<Communication>(*this, std::move(nccl), group);
 }
 
@@ -353,8 +353,9 @@ Activities CudaBackend::watch(const std::function<void()>& work) {
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
   auto recording = std::make_unique<Graph>(*this);
-  // With communication, all kernels run in one stream, because Communication orders its own stream after that one. A
-  // step that does not usually run as a graph is recorded only to find its time without waits for the host.
+  // With communication there are no branches, because Communication synchronizes with a single stream of kernels. There
+  // are none without records_steps either: such a recording only shows how long an eager step takes without host
+  // delays.
   if (communication_ == nullptr && branches_ == nullptr && options_.records_steps)
     branches_ = std::make_unique<Branches>(*this);
   if (branches_ != nullptr) branches_->begin();

@@ -72,7 +72,7 @@ bool find_functions(Library& library, Cupti& functions) {
 std::string refusal_of(const Cupti& functions, CuptiStatus status) {
   const char* text = nullptr;
   const bool is_known = functions.cuptiGetResultString(status, &text) == kCuptiDone && text != nullptr;
-  return fmt::format("CUPTI refuses: {} (status {})", is_known ? text : "unknown", status);
+  return fmt::format("CUPTI failed: {} (status {})", is_known ? text : "unknown", status);
 }
 
 // Loads the library once. Returns the reason if it cannot be used, otherwise an empty string.

@@ -140,8 +140,8 @@ std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::share
   std::unique_ptr<DnnPlan> plan = graph.plan(dnn, target, plan_bytes(attention));
   if (plan == nullptr)
     throw Error::format(
-        "cuda: cuDNN has no plan for attention [{}, {}, {}, {}] in {}{}; give --kernels a file that names laptime's "
-        "own kernel",
+        "cuda: cuDNN has no plan for attention [{}, {}, {}, {}] in {}{}; name laptime's own kernel in a "
+        "--kernels file",
         attention.batch, attention.heads, attention.positions, attention.width, name_of(attention.dtype),
         attention.backward ? ", backward" : "");
   return plan;
@@ -149,7 +149,7 @@ std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::share
 
 DnnAttentions::DnnAttentions(std::shared_ptr<const Dnn> dnn) : dnn_(std::move(dnn)) {
   if (const DnnStatus status = dnn_->cudnnCreate(&handle_); status != kDnnSuccess)
-    throw Error::format("{}; the library may be too new for the driver, or for another GPU",
+    throw Error::format("{}; the library may be too new for the driver, or may not support this GPU",
                         dnn_->failure(status, "cudnnCreate"));
 }
 

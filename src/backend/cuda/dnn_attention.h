@@ -36,7 +36,7 @@ struct DnnAttentionOperands {
   void* k = nullptr;
   void* v = nullptr;
   void* values = nullptr;
-  void* log_sum_exp = nullptr;  // float32 [batch, heads, positions, 1] without gaps
+  void* log_sum_exp = nullptr;  // float32 [batch, heads, positions, 1], contiguous
   void* grad_values = nullptr;
   void* grad_q = nullptr;
   void* grad_k = nullptr;

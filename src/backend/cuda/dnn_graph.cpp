@@ -162,7 +162,8 @@ DnnGraph::Tensor DnnGraph::rounded(Tensor x, int type) {
 }
 
 void DnnGraph::store(Tensor x, Tensor operand) {
-  LAPTIME_CHECK(operations_.back().y == x && values_[x].sizes == values_[operand].sizes, "tensor {} to {}", x, operand);
+  LAPTIME_CHECK(operations_.back().y == x && values_[x].sizes == values_[operand].sizes,
+                "cannot store tensor {} to operand {}", x, operand);
   operations_.back().y = operand;
 }
 

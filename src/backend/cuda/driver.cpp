@@ -23,12 +23,13 @@ struct Advice {
   const char* text;
 };
 constexpr Advice kAdvice[] = {
-    {46, "another program may have the GPU for itself: see nvidia-smi"},
-    {214, "the GPU's memory has an error that cannot be corrected: see nvidia-smi -q -d ECC, and reset the GPU"},
-    {700, "a kernel of laptime accesses memory that is not its own; please report this with the command"},
-    {702, "a kernel ran longer than the system allows, as on a GPU that drives a display: use a smaller point"},
-    {719, "a kernel of laptime failed; please report this with the command"},
-    {999, "the GPU may be lost: see nvidia-smi and the kernel log (dmesg | grep Xid)"},
+    {46, "another program may be using the GPU exclusively; see nvidia-smi"},
+    {214, "the GPU's memory has an uncorrectable error; see nvidia-smi -q -d ECC, and reset the GPU"},
+    {700, "a laptime kernel accessed memory out of bounds; please report this with the command that you ran"},
+    {702,
+     "a kernel ran longer than the system allows, as on a GPU that drives a display; use a smaller model or context"},
+    {719, "a laptime kernel failed; please report this with the command that you ran"},
+    {999, "the GPU may be lost; see nvidia-smi and the kernel log (dmesg | grep Xid)"},
 };
 
 std::string text_of(const Driver& driver, Status status) {
@@ -107,7 +108,7 @@ FoundDriver find_driver() {
     return {nullptr, fmt::format("the NVIDIA driver is too old: {} has no {}", kLibrary, library.missing())};
   if (const Status status = driver->cuInit(0); status != kSuccess)
     return {nullptr, fmt::format("the NVIDIA driver finds no usable GPU: {}", text_of(*driver, status))};
-  if (card_count(*driver) == 0) return {nullptr, "the NVIDIA driver shows no GPU"};
+  if (card_count(*driver) == 0) return {nullptr, "the NVIDIA driver finds no GPU"};
   return {driver, ""};
 }
 

@@ -157,7 +157,7 @@ TEST(SplitProduct, ErrorStaysWithinTheBound) {
 }
 
 // With k = 1, the error comes from the omitted terms alone, not from a long sum.
-TEST(SplitProduct, ScalarProductErrorIsBelowThreeRoundings) {
+TEST(SplitProduct, ErrorOfASingleProductIsBelowThreeRoundings) {
   double largest = 0;
   for (uint64_t i = 0; i < 20'000; ++i) {
     const float a = number(i, 0);
@@ -198,8 +198,8 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
     for (int64_t j = 0; j < factors.n; ++j) {
       double partners = 0;  // sum of |b(x, j)| over x
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
-      // The bound of the comment above, summed over x: each factor loses at most two terms, and sums of products below
-      // 2^-126 are lost.
+      // The bound stated above this test, summed over x: each factor loses at most two terms, and sums of products
+      // below 2^-126 are lost.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
                 3 * 0x1p-126 * (partners + static_cast<double>(factors.k)));
     }

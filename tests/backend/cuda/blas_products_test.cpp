@@ -34,7 +34,7 @@ class Products : public testing::Test {
   BlasProducts products_{cuda::find_blas()};
 };
 
-TEST_F(Products, AlgorithmBeyondTheProposalsIsAnError) {
+TEST_F(Products, RejectsAlgorithmBeyondTheProposals) {
   for (const bool any_order : {false, true}) {
     for (int algorithm = 0; algorithm < 3; ++algorithm) products_.prepare(proposal(algorithm, any_order));
     for (const int algorithm : {3, 20}) {
@@ -44,14 +44,15 @@ TEST_F(Products, AlgorithmBeyondTheProposalsIsAnError) {
       } catch (const cuda::MissingProposal& error) {
         EXPECT_EQ(
             std::string(error.what()),
-            fmt::format("cuda: cuBLASLt proposes 3 algorithms for a product of 8 x 8 x 8, not {}", algorithm + 1));
+            fmt::format("cuda: cuBLASLt proposes 3 algorithms for a product of 8 x 8 x 8; there is no algorithm {}",
+                        algorithm + 1));
       }
     }
   }
 }
 
-// If cuBLASLt proposes no algorithm at all, the error must not blame the index.
-TEST_F(Products, ProductWithoutAnyProposalIsRejected) {
+// If cuBLASLt proposes no algorithm at all, the error must not say that the index is too large.
+TEST_F(Products, RejectsProductWithoutProposals) {
   BlasProduct product = proposal(5, false);
   product.b.dtype = DType::kFloat16;  // the fake library rejects factors of different types
   try {

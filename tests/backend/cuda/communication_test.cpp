@@ -98,11 +98,12 @@ TEST(CudaCommunication, TimesLaunchesAndWaits) {
     EXPECT_GT(times.waited.count(), 0);
     EXPECT_LE(times.waited, end - begin);
     backend.synchronize();
-    EXPECT_EQ(backend.communication_times().launches.size(), 2U) << "a synchronization without launches changed it";
+    EXPECT_EQ(backend.communication_times().launches.size(), 2U)
+        << "a synchronization without launches changed the times";
   });
 }
 
-TEST(CudaCommunication, IsPartOfARecording) {
+TEST(CudaCommunication, RecordingIncludesCommunication) {
   run_cuda_ranks(2, 2, {.records_steps = true}, [](CudaBackend& backend, LocalGroup& group) {
     Summed x(backend, group);
     const std::unique_ptr<Recording> recording = backend.record([&] {

@@ -257,7 +257,7 @@ TEST_F(Cuda, RecordingLetsLaunchesWithoutSharedBytesRunInAnyOrder) {
   EXPECT_EQ(value_after(true, true), 8);
 }
 
-TEST_F(Cuda, AfterAFailedRecordingLaunchesRunAgain) {
+TEST_F(Cuda, LaunchesRunAfterAFailedRecording) {
   CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
   Squares squares(backend);
   const auto fail = [&] {

@@ -66,9 +66,8 @@ TEST(DnnAttention, ErrorNamesUnsupportedShape) {
   attention.backward = true;
   {
     const Setting refuses("LAPTIME_FAKE_CUDNN_REFUSES", "1");
-    EXPECT_THAT(error_of(attentions, attention),
-                HasSubstr("cuDNN has no plan for attention [1, 2, 16, 8] in bfloat16, "
-                          "backward; give --kernels a file that names laptime's own kernel"));
+    EXPECT_THAT(error_of(attentions, attention), HasSubstr("cuDNN has no plan for attention [1, 2, 16, 8] in bfloat16, "
+                                                           "backward; name laptime's own kernel in a --kernels file"));
   }
   EXPECT_EQ(error_of(attentions, attention), "");
 }
@@ -96,7 +95,8 @@ std::string device_text(int compute_capability, int processors, int shared_bytes
 // do not run.
 TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
   const char* const library = std::getenv("LAPTIME_CUDNN");
-  if (library == nullptr) GTEST_SKIP() << "runs as the test cudnn_plans, where cuDNN lies beside nvcc";
+  if (library == nullptr)
+    GTEST_SKIP() << "set LAPTIME_CUDNN, or run the test cudnn_plans, which needs cuDNN next to nvcc";
   const std::shared_ptr<const Dnn> dnn = cuda::find_dnn(library);
   if (dnn == nullptr) GTEST_SKIP() << library << " is older than cuDNN 9.18, or cannot be loaded";
   struct Generation {

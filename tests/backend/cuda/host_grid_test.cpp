@@ -131,7 +131,7 @@ struct Misaligned {
 LAPTIME_CUDA_KERNEL(Misaligned, misaligned)
 
 TEST_F(HostGrid, FindsAMisalignedAddress) {
-  expect_error<Misaligned>(1, 32, args, "accesses an address that is no multiple of 8 at host_grid_test.cpp");
+  expect_error<Misaligned>(1, 32, args, "accesses an address that is not a multiple of 8 at host_grid_test.cpp");
 }
 
 // Threads 0 to 39 wait at the barrier, because in[40] is 40; the others exit.

@@ -141,7 +141,7 @@ class Block {
     }
     void check_alignment(const void* address, size_t alignment, Place place) override {
       if (reinterpret_cast<uintptr_t>(address) % alignment != 0)
-        throw Error::format("{}: thread {} of block {} accesses an address that is no multiple of {} at {}",
+        throw Error::format("{}: thread {} of block {} accesses an address that is not a multiple of {} at {}",
                             block_.kernel_.name, index_, block_.index_, alignment, text(place));
     }
     void on_load(const void* address, size_t, Place place) override {
@@ -320,7 +320,7 @@ bool Block::resolve_exchanges() {
   return any;
 }
 
-// Call it when every thread waits at a barrier or has ended. Releases the threads; throws unless all of them wait at
+// Called when every thread waits at a barrier or has ended. Releases the threads; throws unless all of them wait at
 // the same barrier.
 void Block::resolve_barrier() {
   const auto waiting = std::ranges::find_if(lanes_, [](const auto& lane) { return lane->state == State::kBarrier; });

@@ -30,7 +30,7 @@ class HostQueue : public cuda::Queue {
   void launch(const cuda::DnnAttention&, const cuda::DnnAttentionOperands&) override { refuse(); }
 
  private:
-  static void refuse() { throw Error("a queue of the host has no library"); }
+  static void refuse() { throw Error("HostQueue cannot call libraries; use LibraryQueue"); }
 
   HostGridOptions options_;
 };

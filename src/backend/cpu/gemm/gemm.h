@@ -60,7 +60,7 @@ struct GemmBlock {
 // the constructor's arguments alone.
 class GemmCut {
  public:
-  // The largest mc and nc, and divisors of mc and nc.
+  // The largest mc and nc, and the numbers of which mc and nc must be multiples.
   struct Limits {
     int64_t rows = 0, columns = 0;
     int64_t row_multiple = 1, column_multiple = 1;

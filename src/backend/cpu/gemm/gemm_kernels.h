@@ -66,7 +66,7 @@ struct Amx {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
 // Multiplies float32 factors, each as the sum of three bfloat16 terms, and computes six of the nine products of terms.
-// For the range of numbers stated in docs/adr/0009, the error is that of float32 arithmetic.
+// Within the range of numbers stated in docs/adr/0009, it is as accurate as float32 arithmetic.
 struct AmxSplit {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -83,7 +83,7 @@ struct AmxSplit {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
 
-// The arithmetic that an implementation uses for factors rounded to `compute`.
+// The arithmetic of an implementation. `compute` is the type to which factors are rounded before the product.
 template <class Implementation>
 ProductMath gemm_math(DType compute) {
   if constexpr (requires { Implementation::math(); }) return Implementation::math();

@@ -88,8 +88,8 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
 // programs or as SMT siblings. The peak is then measured again. CPU time shows whether each thread had its own core.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
-  constexpr double kTogether = 0.75;  // least rate of all threads, as a fraction of `threads` times one_core
-  constexpr double kHadCores = 0.95;  // least number of cores in use, as a fraction of `threads`
+  constexpr double kTogether = 0.75;  // minimum rate of all threads, as a fraction of `threads` times one_core
+  constexpr double kHadCores = 0.95;  // minimum number of cores in use, as a fraction of `threads`
   constexpr int kMostRuns = 5;
   ComputePeak peak;
   peak.one_core = peak.all_threads = best_rate(team, 1, loop).flops;

@@ -1,4 +1,4 @@
-// Measures the peak FLOP/s and memory bandwidth of this machine, with which reports compare the rates of steps.
+// Measures the peak FLOP/s and memory bandwidth of this machine. Reports compare the rates of steps with these peaks.
 #pragma once
 
 #include "backend/cpu/team.h"

@@ -41,7 +41,7 @@ struct Task {
   int64_t calls_per_step = 1;  // number of InterleavedWork::advance() calls per step of K
   int64_t kc = 0;
   int64_t a_panels = 0;         // panels in a block of A
-  int64_t partial_columns = 0;  // columns of the partial sums, which bound nc
+  int64_t partial_columns = 0;  // columns of the partial sums; nc must not exceed them
 };
 
 // Double buffers of a thread: while it multiplies by one packed panel of B, it packs the next one, and while it
@@ -127,8 +127,8 @@ class MacroKernel {
     return {task_.pack, b_panel_source(gemm_, block_, panel.k, panel.kc, panel.index * kMicroTile), to};
   }
 
-  // Packs tile by tile along K. If the columns of A have no gaps, all tiles advance along K together, because two tiles
-  // may share a cache line of A.
+  // Packs tile by tile along K. If the columns of A are contiguous, all tiles advance along K together, because two
+  // tiles may share a cache line of A.
   void pack_a(const ABlockSource& source) const {
     const int64_t tiles = 2 * panels_;
     alignas(64) TransposeBuffer buffer;

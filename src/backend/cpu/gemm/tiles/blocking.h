@@ -35,7 +35,7 @@ struct ScratchLayout {
   static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
 
   int64_t a_panels = 0;         // panels in a block of A
-  int64_t partial_columns = 0;  // columns of the partial sums, which bound nc
+  int64_t partial_columns = 0;  // columns of the partial sums; nc must not exceed them
   explicit ScratchLayout(bool has_partial_sums) {
     constexpr int kCachePercent = 50;
     constexpr int64_t kMaxAPanels = 40;
@@ -113,8 +113,8 @@ inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .readable = gemm.shape.m - block.row};
 }
 
-// Returns a prefetcher of the panel of B that starts at `column`; it is empty if the panel has gaps in both directions
-// or no columns.
+// Returns a prefetcher of the panel of B that starts at `column`; it is empty if neither the rows nor the columns of
+// the panel are contiguous, or if there are no columns.
 inline ReadPrefetcher b_panel_prefetcher(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                          int64_t column) {
   const BPanelSource source = b_panel_source(gemm, block, k, kc, column);

@@ -64,7 +64,8 @@ class MacroKernel {
   void add_chunk(int64_t k, int64_t kc, Queue& queue) {
     const cpu::GemmShape& shape = gemm_.shape;
     source_ = a_block_source(gemm_, block_, k, kc);
-    // If the rows of A have no gaps, its panels are packed one by one, between the products with the first panel of B.
+    // If the rows of A are contiguous, its panels are packed one by one, between the products with the first panel of
+    // B.
     const bool packs_by_panel = shape.a.column_stride == 1;
     if (!packs_by_panel) {
       task_.pack_a.block(source_, panels_, a_block_);
@@ -82,7 +83,7 @@ class MacroKernel {
     queue.close();
   }
 
-  // Returns a prefetcher of a block of A; it is empty if the columns have gaps.
+  // Returns a prefetcher of a block of A; it is empty if the columns are not contiguous.
   ReadPrefetcher a_columns_prefetcher(const ABlockSource& source) const {
     const int64_t size = size_of(gemm_.a.dtype);
     if (source.strides.row != 1) return {};

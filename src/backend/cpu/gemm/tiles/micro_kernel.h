@@ -23,7 +23,7 @@ struct Prefetches {
   int64_t c_lines = 0;
 };
 constexpr int64_t kPrefetchInterval = 16;
-// With 16 registers a word has only 12 multiply-adds, beside which the instructions of the loop take time.
+// With 16 registers there are only 12 multiply-adds per word of K, so without unrolling, loop overhead would show.
 constexpr int kUnrolledWords = kRegisters == 16 ? 4 : 1;
 
 // A panel of B as the micro-kernel reads it: at(w, v) is vector v of word w. This class reads a packed panel.
@@ -36,7 +36,7 @@ class PackedBPanel {
  private:
   const float* words_;
 };
-// Like PackedBPanel, but reads an unpacked panel whose rows have no gaps, and packs it for the following micro-kernel
+// Like PackedBPanel, but reads an unpacked panel whose rows are contiguous, and packs it for the following micro-kernel
 // calls.
 template <class Words, class Element>
 class PackingBPanel {
@@ -144,7 +144,7 @@ struct PackB {
                              const Prefetches& prefetches) = nullptr;
 };
 
-// Requires mr rows of A, nr columns of B whose rows have no gaps, and a kc that is a multiple of Words::kSpan.
+// Requires mr rows of A, nr columns of B whose rows are contiguous, and a kc that is a multiple of Words::kSpan.
 template <class Words, class Element>
 void pack_b_panel_and_multiply(const float* a, const BPanelSource& source, float* panel, const CTile& tile,
                                const Prefetches& prefetches) {

@@ -50,7 +50,7 @@ struct ABlockSource {
 // contents, because their sums are never stored. A panel is written in order with whole vectors, so that each store
 // overwrites the overrun of the previous one.
 
-// Packs one panel of a block of A whose rows have no gaps, kLanes x kLanes words at a time, transposed in registers.
+// Packs one panel of a block of A whose rows are contiguous, kLanes x kLanes words at a time, transposed in registers.
 template <class Words, class Element>
 void pack_a_panel(const ABlockSource& source, const RowPanels& panels, int64_t index, float* panel) {
   constexpr int64_t kSpan = Words::kSpan;
@@ -76,7 +76,7 @@ void pack_a_panel(const ABlockSource& source, const RowPanels& panels, int64_t i
   }
 }
 
-// Packs all panels of a block of A with any strides; intended for columns without gaps. All panels advance along K
+// Packs all panels of a block of A with any strides; intended for contiguous columns. All panels advance along K
 // together, so that each cache line of A is read once: the lines of one column may all map to one cache set and evict
 // each other.
 template <class Words, class Element>
@@ -110,7 +110,7 @@ void pack_a_block(const ABlockSource& source, const RowPanels& panels, float* pa
   }
 }
 
-// Functions that pack a block of A: panel by panel if its rows have no gaps, otherwise all panels at once.
+// Functions that pack a block of A: panel by panel if its rows are contiguous, otherwise all panels at once.
 struct PackA {
   void (*panel)(const ABlockSource& source, const RowPanels& panels, int64_t index, float* panel) = nullptr;
   void (*block)(const ABlockSource& source, const RowPanels& panels, float* packed) = nullptr;

@@ -10,7 +10,7 @@ namespace laptime::LAPTIME_ISA {
 using gemm_tiles::FloatWords;
 
 std::string tiles_refusal(const cpu::Gemm& gemm) {
-  std::optional<DType> narrow;  // the 16-bit type of everything that is not float32
+  std::optional<DType> narrow;  // the type of all operands that are not float32
   const auto takes = [&narrow](DType dtype) {
     if (dtype == DType::kFloat32) return true;
     if (!is_16_bit_float(dtype) || narrow.value_or(dtype) != dtype) return false;
