@@ -63,7 +63,7 @@ std::string doubt(const std::vector<Record>& processes) {
   if (2 * (drifting + unstable) < std::ssize(processes)) return "";
   return fmt::format("according to their verdicts, {} of {} records {}; measure again on a quieter machine",
                      drifting + unstable, processes.size(),
-                     drifting >= unstable ? "found no steady state" : "are unstable");
+                     drifting >= unstable ? "did not reach a steady state" : "are unstable");
 }
 
 // Sets the word and the reason unless they are already set.

@@ -1,4 +1,5 @@
-// Reads predictions, compares them with times, and scales the time of a step to that of a training run.
+// Reads predictions, compares them with measured and published times, and scales the time of a step to that of a
+// training run.
 #include "analysis/plan_findings.h"
 
 #include <fmt/format.h>

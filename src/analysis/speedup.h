@@ -1,4 +1,4 @@
-// Speedups: how many times faster a record is than its run's baseline, and how much not lowering composites gains.
+// Speedups: how many times faster a record is than its run's baseline, and the gain from not lowering composites.
 #pragma once
 
 #include <functional>
@@ -42,8 +42,8 @@ std::optional<double> uncertainty_of(const TimeStats& time);
 std::optional<double> uncertainty_of(const Record& record, std::string_view phase = {});
 
 // The baselines with which rows are compared. Two rows are compared only if they are from one command (`run`) and one
-// machine (`fingerprint`). A record whose run is not planned counts as a row of the planned points without a run: those
-// of a command that is running, which may also take records of earlier runs from the store.
+// machine (`fingerprint`). A record whose run was not passed to plan() counts as a row of the running command, whose
+// planned points have no run yet: the command may take records of earlier runs from the store.
 //
 // A run's baseline differs from a row only in options that determine how a step is computed (number type, mode,
 // threads, recomputation, ...), among those that the run varies. It uses float32 and eager mode if the run has them,

@@ -23,12 +23,12 @@ namespace laptime {
 //                      is_disturbed
 //   launch_sum         launches_s, untraced_s, ratio with its interval: the sum of launches against an untraced step
 //   marks              mark_s, launches, share: cost of the timestamps after launches
-//   launch_starts      floor_s, share, launches: for a prediction, the part that starts kernels
+//   launch_starts      floor_s, share, launches: for a prediction, the time spent starting kernels
 //   data_sheet_floor   floor_s, share, peak_flops_per_second, bandwidth_bytes_per_second: minimum time according to the
 //                      data sheet
 //   device_idle        share, is_launch_bound, kernels, copies, graph_s, is_graph, records, missing, watched_steps
-//   communication      total_s, exposed_s, exposed_share, bytes, launches: of ranks; `exposed` is the time in which
-//                      computation waited
+//   communication      total_s, exposed_s, exposed_share, bytes, launches: between ranks; `exposed`: computation
+//                      waited
 //   softmax_against_products  time_ratio, flops_ratio, steps; softmax_... and products_...: s, flops, bytes, bound
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 

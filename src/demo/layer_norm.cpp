@@ -53,8 +53,8 @@ const std::array<Form, 5>& forms() {
       Form{"float16", "float16", DType::kFloat16, NormForm::kWrittenOut},
       Form{"bfloat16", "bfloat16", DType::kBFloat16, NormForm::kWrittenOut},
       Form{"float32", "float32", DType::kFloat32, NormForm::kWrittenOut},
-      Form{"float16_kernel", "float16, float32 sums", DType::kFloat16, NormForm::kKernel},
-      Form{"bfloat16_kernel", "bfloat16, same", DType::kBFloat16, NormForm::kKernel}};
+      Form{"float16_kernel", "float16, f32 sums", DType::kFloat16, NormForm::kKernel},
+      Form{"bfloat16_kernel", "bfloat16, f32 sums", DType::kBFloat16, NormForm::kKernel}};
   return kForms;
 }
 

@@ -29,7 +29,7 @@ struct Detail {
 // The string as a JSON literal, with quotes.
 std::string escaped(std::string_view text) { return Json(text).dump(); }
 
-// Rounds to whole microseconds. HTA itself rounds fractional begins up and ends down, which leaves a gap of a
+// Rounds to whole microseconds. HTA itself rounds fractional start times up and end times down, which leaves a gap of a
 // microsecond between any two launches. With this rounding, adjacent launches stay adjacent and nested slices stay
 // nested.
 int64_t microseconds(int64_t nanoseconds) { return (nanoseconds + 500) / 1000; }

@@ -79,8 +79,8 @@ std::string pickled(const Json& value);
 using RecordPointers = std::vector<const Record*>;
 std::vector<std::string> distinctions(const RecordPointers& records);
 
-// The trace as JSON. While the text exceeds `max_bytes`, omits details, one kind after the other, and then lets ever
-// longer launches share slices; the shortest form may still exceed it.
+// The trace as JSON. While the text exceeds `max_bytes`, omits one kind of detail after the other, and then merges ever
+// longer launches into shared slices; even the shortest form may exceed the limit.
 std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes);
 
 }  // namespace laptime

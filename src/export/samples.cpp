@@ -193,7 +193,7 @@ struct BenchColumn {
   bool right;
 };
 
-// The columns. Those that llama-bench also has are as wide as in its own table.
+// Columns that llama-bench also has are as wide as in its own table.
 constexpr std::array kColumns{
     BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
     BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},
@@ -318,8 +318,8 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
     const std::string& first = families.front().record->fingerprint;
     if (families[i].record->fingerprint != first) {
       throw Error::format(
-          "the records come from several machines, but a Google Benchmark file describes one; select those of one with "
-          "the filter \"fingerprint = '{}'\"",
+          "the records come from several machines, but a Google Benchmark file describes one; select one "
+          "machine with the filter \"fingerprint = '{}'\"",
           first);
     }
     add_rows(rows, families[i], i);

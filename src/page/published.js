@@ -19,7 +19,7 @@
 
   const sections = [
     { id: "times", title: "Times", kind: "time", format: seconds, base: 10, what: "seconds of a step, or of the phases that the source timed" },
-    { id: "peaks", title: "Peaks of memory", kind: "memory", format: bytes, base: 2, what: "peak bytes of the rank with the highest peak" },
+    { id: "peaks", title: "Memory peaks", kind: "memory", format: bytes, base: 2, what: "peak bytes of the rank with the highest peak" },
   ].map((one) => ({ ...one, points: data.points.filter(({ kind }) => kind === one.kind) })).filter(({ points }) => points.length);
 
   function errorsOf({ title, points }) {

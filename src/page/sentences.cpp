@@ -285,7 +285,7 @@ std::string bound_sentence(const TraceSums& sums) {
                                            {"memory_s", bound->memory},
                                            {"of_bound", bound->seconds() / sums.step}}});
   if (worst != sums.kernels.end() && gap(*worst) > 0)
-    text += fmt::format("; {} in {} exceeds its bound most, by {}", worst->key, worst->first.phase,
+    text += fmt::format("; {} in {} exceeds its bound the most, by {}", worst->key, worst->first.phase,
                         brief_seconds(gap(*worst)));
   return capitalized(text) + ".";
 }

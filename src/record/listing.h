@@ -16,7 +16,7 @@ class Statement;
 // How much of each record is read. Fields that are not read have default values. Below kWhole, times have no samples,
 // and only the first and the last loss are read.
 enum class Extent : uint8_t {
-  kNames,       // what names and groups rows: name, status, rating, model, pass, device, run, machine, date
+  kNames,       // fields that name and group rows: name, status, rating, model, pass, device, run, machine, date
   kListed,      // a table row: the pass's time, medians of phases, memory, rates, model sizes
   kWithConfig,  // the brief: all except kernels, machine, shares by class, memory parts and long lists
   kWhole

@@ -44,7 +44,7 @@ std::string type_name() {
   } else if constexpr (std::is_same_v<T, int64_t>) {
     return "integer";
   } else if constexpr (std::is_same_v<T, bool>) {
-    return "truth value";
+    return "boolean";
   } else if constexpr (std::is_same_v<T, std::string> || std::is_enum_v<T>) {
     return "text";
   } else {

@@ -114,7 +114,7 @@ void check(const StepTrace& trace) {
     check_value(trace.peak_launch, launches, "trace", "peak_launch");
   for (const TracedStep& step : trace.steps) {
     check_column(step.launches, trace.launch_count(), {0, kNoLimit}, "steps", "launches");
-    // Pairs of begin and end. A begin may be slightly before the step's, because the clock has a limited precision.
+    // Pairs of begin and end. A begin may slightly precede the step, because the clock has limited precision.
     const size_t pairs = step.communication.size() / 2;
     check_column(step.communication, 2 * pairs, {-kNoLimit, kNoLimit}, "steps", "communication");
   }

@@ -25,7 +25,7 @@ using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
 
-// Returns what `read` makes of a row. If `read` throws, throws Error with the row's location.
+// Returns the result of `read` for a row. If `read` throws, throws Error with the row's location.
 template <class Read>
 auto read_row(const Database& database, const char* table, int64_t id, Read read) {
   try {

@@ -85,7 +85,7 @@ const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& new
 // The suffix that distinguishes another machine's run from a run with the same name.
 std::string run_mark(std::string_view fingerprint);
 
-// A call returns after its data has reached the disk, and several processes may use one file at a time. Every function
+// A call returns after its data has reached the disk, and several processes may use a file at once. Every function
 // throws Error, saying what is wrong and what to do, if the file cannot be read or written: no space, no permission,
 // damaged, locked, not a laptime store, or written by a newer laptime. A store must not be used across fork(): the
 // child must not use its parent's store.

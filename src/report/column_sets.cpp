@@ -242,14 +242,13 @@ std::string prediction_summary(const Records& records) {
 constexpr std::array kSets{
     ColumnSet{"default", "", "time with its phases, rate and memory",
               "name,median,uncertainty,forward_s@2,backward_s@2,optimizer_s@2,tokens/s@3,mfu@4,peak@5", true},
-    ColumnSet{"all", "", "also mean, minimum, maximum, loss and verdict; in files every key of a record",
+    ColumnSet{"all", "", "adds mean, minimum, maximum, loss and verdict; in files, every key of a record",
               "name,median,uncertainty,mean@8,min@7,max@7,n@6,tokens/s@2,peak@3,mfu@4,loss@5,verdict@9,arithmetic@10",
               true},
     ColumnSet{
         "attention", "",
-        "attention by itself: time of each phase, and memory: resident (called model in the documents), "
-        "before_backward "
-        "(model + forward)",
+        "attention by itself: time of each phase, and memory: resident (model mem in the source documents), "
+        "before_backward (model+fwd mem)",
         "context,d_model,dtype@2,mode,forward,backward,resident@4,+forward@3,before_backward@1,+backward@5,peak@1,"
         "verdict@6"},
     ColumnSet{"first_steps", "", "effect of warm-up: mean, standard deviation and the first samples",
@@ -257,22 +256,22 @@ constexpr std::array kSets{
     ColumnSet{"prediction", "", "predicted and measured time and memory",
               "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2", false, prediction_summary},
     ColumnSet{"all_times", "2024",
-              "a document's table: every sample of a row, with mean, median, minimum, maximum and sum",
+              "table of a source document: every sample of a row, with mean, median, minimum, maximum and sum",
               "whole name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
     ColumnSet{"mean_std", "",
               "each phase of each row: mean and standard deviation over n steps, minimum, maximum, and the verdict",
               "name,warmup@3,n@2,mean alone,std,min,max,verdict@4", true},
-    ColumnSet{"avg_std", "2025a", "a document's table: warm-up and measured steps, mean and standard deviation",
+    ColumnSet{"avg_std", "2025a", "table of a source document: warm-up and measured steps, mean and standard deviation",
               kAverages},
-    ColumnSet{"avg_std", "2025b", "another document's table with the columns of avg_std", kAverages},
-    ColumnSet{"min_max", "2025c", "a document's table: minimum, maximum, mean and standard deviation",
+    ColumnSet{"avg_std", "2025b", "table of another source document, with the same columns as 2025a", kAverages},
+    ColumnSet{"min_max", "2025c", "table of a source document: minimum, maximum, mean and standard deviation",
               "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
     ColumnSet{"forward_backward", "2025d",
-              "a document's table: mean and standard deviation of forward, backward and both",
+              "table of a source document: mean and standard deviation of forward, backward and both",
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
     ColumnSet{"attention_memory", "2025d_attention",
-              "a document's table: attention by itself, as in forward_backward, with memory: model, model+fwd, "
+              "table of a source document: attention by itself, as in forward_backward, with memory: model, model+fwd, "
               "model+fwd+back, fwd, back",
               "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
@@ -287,7 +286,7 @@ Extent extent_of_source(std::string_view source) {
   return colon == 0 ? extent_of(figure) : extent_of(fmt::format("time.{}.{}", source.substr(0, colon), figure));
 }
 
-// A listing has only the counts and medians of phases, so other figures of a phase need the brief.
+// Extent::kListed has only the counts and medians of phases, so other figures of a phase need Extent::kWithConfig.
 Extent extent_of_definition(std::string_view source, bool of_phase) {
   const bool is_listed = !of_phase || source == ":median" || source == ":count";
   return is_listed ? extent_of_source(source) : std::max(extent_of_source(source), Extent::kWithConfig);

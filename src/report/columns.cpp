@@ -29,7 +29,7 @@ constexpr std::string_view kResults =
 struct RatioColumn {
   std::string_view name;
   std::optional<Speedup> (Speedups::*ratio)(const Record&, std::string_view) const;
-  double Interval::*end = nullptr;  // the end of the interval to show; null: the ratio, for people with its interval
+  double Interval::*end = nullptr;  // the end of the interval to show; null: the ratio, with its interval for people
 };
 constexpr std::array<RatioColumn, 6> kRatioColumns{{{"speedup", &Speedups::speedup},
                                                     {"speedup_low", &Speedups::speedup, &Interval::low},

@@ -135,7 +135,7 @@ std::vector<Column> columns_of(std::string_view list, const Records& records);
 // ("median_s"); other columns may follow it. `mfu` as in share_peak_by.
 std::vector<Column> data_columns(std::string_view list, const Records& records, std::string_view mfu = "mfu");
 
-// Replaces the column mfu, if there is one, by that of another metric of the share of peak: mfu_causal or mfu_6n.
+// Replaces the column mfu, if present, with another metric for the share of peak: mfu_causal or mfu_6n.
 void share_peak_by(std::string_view metric, std::vector<Column>& columns, const Records& records);
 
 // The leading default data columns: names, status and options. samples_csv() writes them, too.
@@ -143,7 +143,7 @@ std::vector<std::string_view> configuration_columns();
 
 std::string summary_of_columns(std::string_view list, const Records& records);
 
-// The extent to which a table with these columns reads each record: at least `least`. kListed has status and reason.
+// The extent of a record that a table with these columns reads, at least `least`. kListed includes status and reason.
 Extent extent_of_columns(std::span<const Column> columns, Extent least = Extent::kListed);
 
 // Passes a record to the columns that compare rows, as a possible baseline.
@@ -157,7 +157,7 @@ Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig
 std::vector<std::string_view> comparing_columns();
 bool compares_rows(std::string_view name);
 Json compared_value(std::string_view name, const Speedups& speedups, const Record& record);
-// "1.5x (1.2-1.7)"; "1x" for the baseline, only the ratio for predicted times, which are exact, and "-" for none.
+// "1.5x (1.2-1.7)"; "1x" for the baseline, no interval for predicted times, which have no spread, and "-" if unknown.
 std::string speedup_text(const std::optional<Speedup>& speedup);
 
 // ---- --sort: the order of records and of table rows

@@ -94,8 +94,8 @@ std::string threads_text(const Explanation& explanation, size_t width) {
   std::vector<bool> right(header.size(), true);
   right[0] = right[1] = false;
   return fmt::format(
-      "upper bound of the speed-up over one thread from the division into units of work, without limits of bandwidth "
-      "or clock; units and largest unit for {1} threads\n{0}",
+      "upper bound of the speed-up over one thread, given how the work divides into units; ignores limits of bandwidth "
+      "and clock; units and largest unit for {1} threads\n{0}",
       aligned(rows, right, kIndent, width), explanation.threads.back().threads);
 }
 
@@ -114,7 +114,7 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute, si
   return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
 }
 
-// Parameters and FLOPs, the peak and whether the point fits, and the number of nodes and kernels; a line each.
+// Parameters and FLOPs, the peak and whether the point fits, and the number of nodes and kernels; one line each.
 std::vector<std::string> headline(const Explanation& explanation) {
   std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {}), {} backward",
                                              grouped(explanation.parameters),

@@ -228,7 +228,7 @@ bool compare(const Comparison& comparison, const Json& value) {
     return comparison.op == "!=";
   }
   const std::string text = plain_text(value);
-  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // as for the edition, "2025"
+  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // text such as edition "2025"
   if (number && comparison.number) return holds(comparison.op, *number, *comparison.number);
   if (comparison.op == "=") return text == comparison.value || text == comparison.meant;
   if (comparison.op == "!=") return text != comparison.value && text != comparison.meant;
@@ -289,7 +289,7 @@ Extent Filter::extent() const {
 }
 
 bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison&)>& read) const {
-  std::vector<std::optional<bool>> results;  // results of operands; none if unknown values decide
+  std::vector<std::optional<bool>> results;  // results of operands; none: depends on unknown values
   for (const int step : program_) {
     if (step >= 0) {
       const Comparison& comparison = comparisons_[static_cast<size_t>(step)];

@@ -47,8 +47,8 @@ class Filter {
   // (ascending).
   void require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids = {});
 
-  // Requires the records of the command with this run, and those that it took from the store (`ids`, ascending).
-  // Ratios then compare any of these records with each other.
+  // Selects the records of one command: those with its run id, and those that it took from the store (`ids`,
+  // ascending). Ratios then compare any of these records with each other.
   void require_command(const std::string& run, std::vector<int64_t> ids);
   bool requires_command() const { return command_.has_value(); }
   // Whether a record satisfies require_command, which must have been called.

@@ -38,9 +38,9 @@ struct Series {
   std::vector<Entry> entries;
 };
 
-// The arithmetic and the options that decide what was measured and how, as words of a name: "threads:2". Omits the
-// numbers that the stopping rule chose, limits on time, and the version of another program, which is its build. Also
-// omits defaults, so that records of a build that lacks an option match those of a build that has it.
+// The arithmetic and the options that decide what was measured and how, as words of a name: "threads:2". Omits
+// step counts that the stopping rule chose, time limits, and the version of another program, which changes from build
+// to build. Also omits defaults, so that records of a build that lacks an option match those of a build that has it.
 std::set<std::string> conditions_of(const Record& record) {
   static const Json kDefaults = to_json(RunConfig());
   const bool has_given_steps = record.stopping.rule == "fixed";
@@ -65,7 +65,7 @@ std::string word_of(const std::string& condition) {
   return condition.substr(0, condition.find(':') + 1) + condition.substr(slash + 1);
 }
 
-// Appends to each name the conditions that not all series of this name and machine share.
+// Appends to each name the conditions in which series with this name and machine differ.
 void distinguish(std::vector<Series>& all) {
   std::map<std::pair<std::string, std::string>, std::vector<Series*>> alike;
   for (Series& series : all) alike[{series.name, series.machine}].push_back(&series);

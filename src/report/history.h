@@ -15,7 +15,8 @@ struct HistoryOptions {
   bool by_commit = true;  // one value per build, the median of its records; otherwise one per record
 };
 
-// One answer per point, machine, arithmetic and options with at least two values, in the order of their first records.
+// One answer for each combination of point, machine, arithmetic and options that has at least two values, ordered by
+// first record.
 // Shows the newest kMostOfSeries values. Records that are not ok, are predicted or lack the metric are skipped.
 // `skipped`, if given, is increased by the number of series with a single value.
 std::vector<PointAnswer> history_answers(const Records& records, const HistoryOptions& options,

@@ -37,7 +37,8 @@ struct Picture {
     return static_cast<size_t>(std::ceil(share * static_cast<double>(rows * 8) - 1e-9));
   }
 
-  // The character of a bar in one row; `row` counts from the bottom; the others are in eighths of a row.
+  // The character of a bar in one row; `row` counts from the bottom; `height` and `resident` are in eighths of a
+  // row.
   std::string cell(size_t row, size_t height, size_t resident) const {
     const size_t below = row * 8;
     if (height <= below) return " ";

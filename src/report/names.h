@@ -17,7 +17,7 @@ namespace laptime {
 // "custom". For a named size with a changed dimension, `config.model` is "custom", but the record's name keeps the
 // requested size. This function and the next need only Extent::kNames.
 std::string model_text(const Record& record);
-// The words by which a filter finds the model: the text and, for a changed size, also the size and "custom".
+// The words by which a filter finds the model: model_text() and, for a changed size, also the size and "custom".
 std::vector<std::string> model_words(const Record& record);
 
 // "small, 1 layer, ctx 64, batch 2, step float32 compile · AMD EPYC, 2 threads": the point and its machine.

@@ -19,7 +19,7 @@
 namespace laptime {
 namespace {
 
-// The phases of a step, each with its slowest class; the classes of a pass with a single phase.
+// Bars for the phases of a step, each with its slowest class, or for the classes of a pass with a single phase.
 std::vector<Bar> bars_of(const std::vector<Finding>& findings) {
   constexpr double kLeast = 0.01;  // as a share of the step; thinner bars are invisible
   std::vector<Bar> phases;

@@ -87,8 +87,8 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
   return std::max(0.0, seconds);
 }
 
-// A table of sums, cut to `top` rows: the first in the requested order or, without one, the slowest. In a tree the
-// slowest rows include their parents.
+// A table of sums, cut to `top` rows: the first in the requested order or, without one, the slowest. In a tree,
+// parents are at least as slow as their children, so they are kept with them.
 Table sum_table(const std::string& name, std::string_view text_columns, const std::vector<SumRow>& rows,
                 const StepTrace& trace, const ProfileQuery& query) {
   const double step = totals_of(trace).step;

@@ -49,7 +49,7 @@ std::vector<PublishedFigure> parse_published(std::string_view csv, std::string_v
   const PublishedFigure any;
   PublishedFigure::visit_fields(any, [&](const char* key, const auto&) { header.emplace_back(key); });
   if (take_csv_line(csv) != header)
-    throw Error::format("{}:1: does not name the columns that published/README.md lists", name);
+    throw Error::format("{}:1: wrong header; name the columns that published/README.md lists", name);
   std::vector<PublishedFigure> figures;
   for (size_t line = 2; !csv.empty(); ++line) {
     const std::vector<std::string> cells = take_csv_line(csv);

@@ -127,13 +127,13 @@ std::string first_steps(Points points) {
   }
   if (worst == nullptr) return "";
   const Transient& first = worst->record->transient;
-  if (*first.excess <= 0) return "No first step took longer than the later ones here.";
+  if (*first.excess <= 0) return "The first steps took no longer than later ones.";
   std::map<std::string, double> phases;
   for (const ClassShare& part : first.parts) phases[part.phase] += part.seconds;
   const auto most = std::ranges::max_element(phases, {}, [](const auto& phase) { return phase.second; });
-  return fmt::format("The largest effect is at {}: {}; that equals {} steady steps{}.", worst->name,
+  return fmt::format("First steps cost the most at {}: {}; the extra time equals {} steady steps{}.", worst->name,
                      first_steps_text(*worst->record), two_digits(excess(*worst)),
-                     most == phases.end() ? "" : fmt::format(", mostly in {}", most->first));
+                     most == phases.end() ? "" : fmt::format(" and is mostly in {}", most->first));
 }
 
 std::string gains(Points points) {
@@ -195,7 +195,7 @@ std::string softmax(Points points) {
                      range_text(times, two_digits), range_text(flops, percent_text), counted(times.size(), "point"));
 }
 
-// The class of work in which compile mode saves most, in the first pair of profiled points.
+// The class of work in which compile mode saves the most time, in the first pair of profiled points.
 std::string gain_of_compile(Points points) {
   for (const auto& [eager, compiled] : pairs_of(points, "mode", "eager", "compile")) {
     if (!eager->is_profiled() || !compiled->is_profiled()) continue;
@@ -258,7 +258,7 @@ std::string attention_alone(Points points) {
   if (all == 0) return "";
   std::string text = fmt::format("{} of {} fit", fitting, counted(all, "point"));
   if (longest != nullptr) {
-    text += fmt::format("; the longest, {}, takes {} and {}", longest->name, brief_seconds(longest->time()->median),
+    text += fmt::format("; the slowest, {}, takes {} and {}", longest->name, brief_seconds(longest->time()->median),
                         brief_bytes(longest->record->memory.predicted_peak_bytes.value_or(0)));
   }
   return text + ".";

@@ -46,8 +46,8 @@ class TableStream {
 
   Extent extent() const;
 
-  // Returns complete lines, possibly none until more records arrive: none until end() if a row may come before the
-  // baseline with which it is compared.
+  // Returns complete lines, or nothing if the row cannot be written yet. Returns nothing until end() if a row may come
+  // before its baseline.
   std::string add(const Record& record);
 
   // Returns the rest of the table and the lines below it, possibly nothing.

@@ -25,7 +25,8 @@ class Records {
   // Visits records in order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
 
-  // Whether one command produced all records: it measured some, and took others, of earlier runs, from the store.
+  // Whether all records belong to one command, which measured some and took others, from earlier runs, out of the
+  // store.
   virtual bool are_of_one_command() const { return false; }
 
   template <class Take>

@@ -212,7 +212,8 @@ constexpr std::array kWords{
         "(according to [watched_steps>{records}, {watched_steps:step}][watched_steps=events; no records: {missing}])]"},
     WordsOfKind{
         "communication",
-        "between ranks: {launches:collective} of {bytes} take {total_s}; computation waits for {exposed_s} of it"},
+        "communication between ranks takes {total_s} ({launches:collective}, {bytes} sent per rank); computation "
+        "waits {exposed_s} for it"},
     WordsOfKind{"softmax_against_products",
                 "softmax takes {time_ratio} as long as the two products of attention (forward: {softmax_s} against "
                 "{products_s}), for {flops_ratio} of their FLOPs"},

@@ -59,7 +59,7 @@ TEST(Speedup, DoesNotDependOnTheOrderOfRows) {
   EXPECT_EQ(value_of(speedups_of(records).speedup(records[0], "")), forwards);
 }
 
-TEST(Speedup, KnowsWhetherABaselineComesAfterARowThatNeedsIt) {
+TEST(Speedup, DetectsBaselinesThatComeAfterTheirRows) {
   const auto are_late = [](const std::vector<const char*>& modes) {
     Speedups speedups;
     for (const char* const mode : modes) {
@@ -111,7 +111,7 @@ TEST(Speedup, IsReportedForEveryVerdict) {
   }
 }
 
-TEST(Speedup, ComparesMeasuredTimesWithMeasuredTimesOnly) {
+TEST(Speedup, NeverComparesMeasuredWithPredictedTimes) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   records[0].verdict.rating = kPredicted;

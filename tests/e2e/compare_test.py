@@ -226,7 +226,7 @@ class CompareFiles(CompareTest):
                            (good + self.processes(other)[1:] + failed[:1], "'step other': B: timeout"),
                            (good + [failed[0] | {"status": "out_of_memory"}], "'step other': B: out_of_memory"),
                            (good + [self.process(other, samples=3)], "'step other': fewer than 6 samples"),
-                           (good + doubtful, "6 of 6 records found no steady state"),
+                           (good + doubtful, "6 of 6 records did not reach a steady state"),
                            (good + self.processes(other, 0.23, spread=1)[:2], "'step other': B takes ")):
             with self.subTest(said):
                 self.assertEqual(self.gate(head), 3, self.done.stderr)

@@ -1,4 +1,4 @@
-// Every format contains the same times and bytes, added up from its output.
+// Times and bytes, added up from the output of each format, are equal in all formats.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

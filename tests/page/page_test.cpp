@@ -102,7 +102,7 @@ TEST(Page, EscapesTextsOfRecords) {
   EXPECT_EQ(data_of(input)["points"][0]["name"], hostile);
 }
 
-TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
+TEST(Page, LoadsNothingAndAllowsOnlyEmbeddedScripts) {
   const std::string html = page_html(five_points());
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(html, Not(HasSubstr("unsafe-")));
@@ -111,7 +111,7 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
 }
 
-TEST(PublishedPage, HasItsPointsAndEscapesTheirMarkup) {
+TEST(PublishedPage, EmbedsPointsAndEscapesTheirMarkup) {
   const std::string html = filled_page("published.js", {{"points", Json::array({{{"id", "</script><img>"}}})}});
   const std::string before = html.substr(0, html.find("<script>"));
   EXPECT_THAT(before, HasSubstr(R"("id":"\u003c/script)"));
@@ -151,7 +151,7 @@ TEST(Page, HasOneRecordForEachPoint) {
   EXPECT_EQ(page["points"][0]["time"]["median_s"], 1.5);  // the record whose launches were timed
 }
 
-TEST(Page, ShowsPredictedTimesThatWereMostlyMeasured) {
+TEST(Page, ShowsPredictionsBasedMostlyOnMeasuredLaunches) {
   PageInput input = five_points();
   const std::vector<std::optional<double>> shares{0.4, 0.6, {}};
   for (size_t i = 0; i < shares.size(); ++i) {
@@ -214,7 +214,7 @@ TEST(Page, ComparesNoPredictionWithAMeasurement) {
   EXPECT_EQ(data_of(input)["groups"][0]["fastest"], 3);
 }
 
-TEST(Page, CroppedPointsAreOtherWork) {
+TEST(Page, CroppedPointsCountAsDifferentWork) {
   PageInput input = five_points();
   input.records[3].config.json()["crop_context"] = 32;
   EXPECT_THAT(data_of(input)["groups"][0]["points"], ElementsAre(0, 1, 2));

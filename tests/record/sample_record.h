@@ -1,4 +1,5 @@
-// A record in which most keys are filled, for tests of reading and writing, and the records of a store.
+// A record in which most keys are filled, for tests of reading and writing, and functions that read all records of a
+// store.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The check of traces rejects what readers could not handle.
+// check() rejects traces that readers could not handle.
 #include "record/step_trace.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ std::string error_after(const Damage& damage) {
   return test::error_of([&] { check(trace); });
 }
 
-TEST(StepTrace, AcceptsTracesThatProgramsWrite) {
+TEST(StepTrace, AcceptsValidTraces) {
   EXPECT_NO_THROW(check(StepTrace()));
   EXPECT_NO_THROW(check(small_trace()));
   StepTrace only_resident;  // a step without launches
@@ -40,7 +40,7 @@ TEST(StepTrace, AcceptsTracesThatProgramsWrite) {
   EXPECT_THROW(check(only_resident), Error);
 }
 
-TEST(StepTrace, RejectsLaunchesThatItLacks) {
+TEST(StepTrace, RejectsIndicesOfMissingLaunches) {
   EXPECT_THAT(error_after([](StepTrace& trace) { trace.buffers.first = {2}; }),
               HasSubstr("buffers.first contains 2, which is not in [0, 2)"));
   EXPECT_THAT(error_after([](StepTrace& trace) {
@@ -54,7 +54,7 @@ TEST(StepTrace, RejectsLaunchesThatItLacks) {
               HasSubstr("trace.peak_launch contains 2, which is not in [0, 2)"));
 }
 
-TEST(StepTrace, RejectsTimesWithoutTheirOthers) {
+TEST(StepTrace, RejectsMissingOrImpossibleTimes) {
   EXPECT_THAT(error_after([](StepTrace& trace) { trace.steps[0].launches.pop_back(); }),
               HasSubstr("steps.launches has 1 entries; expected 2"));
   EXPECT_THAT(error_after([](StepTrace& trace) { trace.steps[0].communication.push_back(3); }),

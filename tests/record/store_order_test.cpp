@@ -10,7 +10,8 @@ TEST_F(StoreTest, OrdersRecordsByDateAndThenById) {
   Store store = Store::open(path_);
   Record record = sample_record();
   record.asked_hash = "one";
-  for (const char* const name : {"2025-11-22", "2025-11-20", "2025-11-22 again", "2025-11-21"}) {  // imported any time
+  for (const char* const name :
+       {"2025-11-22", "2025-11-20", "2025-11-22 again", "2025-11-21"}) {  // an import adds records in any order
     record.name = name;
     record.created = std::string(name).substr(0, 10) + "T10:15:00Z";
     store.append(record);

@@ -277,7 +277,7 @@ TEST_F(StoreTest, RejectsOtherDatabases) {
   EXPECT_THAT(open_error(), HasSubstr("belongs to another program"));
 }
 
-static_assert(old_schemas::kCount + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
+static_assert(old_schemas::kCount + 1 == Store::kSchemaVersion, "add the previous schema to old_schemas.h");
 
 // Records are kept, and so are choices and peaks unless their old tables lack information. Reading leaves the file
 // unchanged.
@@ -368,7 +368,7 @@ TEST_F(StoreTest, ReadingKeepsTheJournalMode) {
   EXPECT_EQ(bytes_of(path_), before);
 }
 
-TEST_F(StoreTest, UnreadableRowHidesNoOther) {
+TEST_F(StoreTest, UnreadableRowHidesNoOtherRow) {
   Store store = Store::open(path_);
   store.append(sample_record("first"));
   Record newer = sample_record("newer");

@@ -115,7 +115,7 @@ TEST(Columns, ErrorNamesTheNearestColumn) {
   EXPECT_THROW(TableStream({}, "nothing", RecordList(stored_records())), Error);
 }
 
-TEST(Columns, DocumentColumnsUseTheDeviationOfTheirDocument) {
+TEST(Columns, DocumentColumnsUseTheStandardDeviationOfTheirDocument) {
   const Record record = stored_records().front();
   const TimeStats& step = record.time.at("step");
   const RecordList records(std::span(&record, 1));

@@ -107,7 +107,7 @@ TEST(Comparison, PhasesTableEndsWithTheWholePass) {
   EXPECT_EQ(cell(phases, 2, "phase"), "step");
 }
 
-TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
+TEST(Comparison, FewRoundsGiveARatioButNoVerdict) {
   const PointAnswer answer = answer_of(rounds_of(0.5, 3));
   const Table phases = table_named(answer, "phases");
   EXPECT_TRUE(cell(phases, 0, "ratio").is_number());
@@ -118,7 +118,7 @@ TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
 }
 
 // Shares of a difference that may be zero would only show noise.
-TEST(Comparison, UndecidedOrEqualTimesHaveNoCauses) {
+TEST(Comparison, UndecidedOrEqualTimesReportNoCause) {
   EXPECT_TRUE(cell(table_named(answer_of(rounds_of(0.7, 9)), "ops"), 0, "of_difference").is_number());
   for (const PointAnswer& answer : {answer_of(rounds_of(0.7, 3)), answer_of(rounds_of(1, 9))}) {
     EXPECT_TRUE(answer.findings.empty());
@@ -193,7 +193,7 @@ TEST(StoredComparison, FirstLineStatesTheRatioOfAPair) {
   StoredPair doubtful = stored_pair("step", 1.25, {1.125, 1.375});
   doubtful.unjudged = "undecided";
   doubtful.reason =
-      "B: according to their verdicts, 6 of 6 records found no steady state; measure again on a quieter machine";
+      "B: according to their verdicts, 6 of 6 records did not reach a steady state; measure again on a quieter machine";
   EXPECT_TRUE(line(doubtful).starts_with("undecided: 1.250 times the time of A (99 % interval 1.125 to 1.375"));
 }
 

@@ -161,7 +161,7 @@ TEST(Filter, OrderComparisonsNeedNumbers) {
   EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' contains numbers, but 'many' is not a number"));
 }
 
-TEST(Filter, MatchesNothingAmongNoRecords) {
+TEST(Filter, ChecksColumnsEvenWithoutRecords) {
   EXPECT_TRUE(records_matching(Filter("d_model = 768 and config.x = 1 and time.step.mean > 1"), {}).empty());
   EXPECT_THROW(records_matching(Filter("memory.peak_byte = 1"), {}), Error);
 }
@@ -214,7 +214,7 @@ TEST(Sort, ErrorNamesBadKey) {
   EXPECT_THAT(sort_error_of("median,,model"), HasSubstr("expected a column"));
 }
 
-TEST(Filter, ModelNameMatchesItsCustomSizes) {
+TEST(Filter, ModelNameMatchesCustomModelsDerivedFromIt) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   records[0].name = "step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/d_model:512";
@@ -228,7 +228,7 @@ TEST(Filter, ModelNameMatchesItsCustomSizes) {
   EXPECT_EQ(found("model = 'small, 2 layers, d_model 512'"), 1U);
   EXPECT_EQ(found("model != small"), 0U);
   EXPECT_EQ(found("model in (small) and not model ~ layers"), 1U);
-  EXPECT_EQ(found("config.model = small"), 1U);  // by its key in the record
+  EXPECT_EQ(found("config.model = small"), 1U);  // config.model is "custom" in the first record
   records[0].name = "step/model:custom/ctx:256";
   EXPECT_EQ(value_of(records[0], "model"), "custom");
   records[0].name = "by hand";

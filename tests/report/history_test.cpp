@@ -93,7 +93,7 @@ TEST(History, SeparatesRecordsThatDifferInAnOption) {
   }
 }
 
-TEST(History, SeparatesGivenNumbersOfSteps) {
+TEST(History, SeparatesRecordsWithDifferentRequestedSteps) {
   std::vector<Record> records;
   for (int build = 0; build < 4; ++build) {
     records.push_back(made(build, 1));

@@ -74,7 +74,7 @@ small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured lau
               HasSubstr("\n3.00 s per step, 341 tokens/s, 1B tokens: 976,563 steps, 34 days\n"));
 }
 
-TEST(PlanAnswer, DataSheetTimeIsALowerBoundNextToPublishedRuns) {
+TEST(PlanAnswer, DataSheetTimeIsALowerBoundShownWithPublishedRuns) {
   Record record = planned();
   record.config.json()["device"] = "roofline:mine";
   record.config.json()["dtype"] = "tf32";
@@ -139,7 +139,7 @@ TEST(PlanAnswer, WarnsAboutDisturbedLaunches) {
                                         "laptime calibrate when it is idle\n"));
 }
 
-TEST(PlanAnswer, SeveralPointsAreATable) {
+TEST(PlanAnswer, ShowsSeveralPointsAsATable) {
   const std::vector<PlannedPoint> points{{planned()}, {refused(), "block", 7, 0}};
   const std::string said = text_of(plan_answer(points, {}), {});
   EXPECT_THAT(said, testing::StartsWith("1 of 2 points fit into 3.00 GiB; not: large\n"));

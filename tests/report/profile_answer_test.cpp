@@ -66,7 +66,7 @@ TEST_F(Profile, AttentionViewStartsWithTheSoftmaxRatio) {
   EXPECT_NEAR(cell(attention, "scaled dot product attention", "total_s").get<double>(), 550e-9, 1e-15);
 }
 
-TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
+TEST_F(Profile, ViewTotalsAddUpToTheLaunches) {
   const double launches = totals_of(trace_).launches;
   for (const ProfileView one : {ProfileView::kKernels, ProfileView::kOps, ProfileView::kClasses})
     EXPECT_NEAR(column_sum(view({.view = one}), "total_s"), launches, 1e-15);
@@ -123,7 +123,7 @@ TEST_F(Profile, AllowedSplitsDependOnTheView) {
   EXPECT_FALSE(splits(ProfileView::kAttention, ProfileBy::kLayer));
 }
 
-TEST_F(Profile, EmptySelectionListsTheValuesThatExist) {
+TEST_F(Profile, EmptySelectionListsAvailableValues) {
   ProfileQuery query{.selection = "'class = matmull'", .selection_columns = {"class"}};
   query.test = [](const TraceLaunch& launch) { return launch.work_class == "matmull"; };
   for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
@@ -134,7 +134,7 @@ TEST_F(Profile, EmptySelectionListsTheValuesThatExist) {
   }
 }
 
-TEST_F(Profile, EqualLayersAreOneRowWithTheirSpread) {
+TEST_F(Profile, EqualLayersShareARowThatShowsTheirSpread) {
   const Table layers = view({.view = ProfileView::kLayers});
   EXPECT_EQ(cell(layers, "    scores", "layer_count"), 2);
   EXPECT_NEAR(cell(layers, "    scores", "layer_low_s").get<double>(), 200e-9, 1e-15);

@@ -1,4 +1,4 @@
-// Records as tables and sentences for users, also of steps that another program ran.
+// Records as tables and sentences for users, including records of another program's steps.
 #include "report/record_table.h"
 
 #include <gmock/gmock.h>
@@ -109,7 +109,7 @@ TEST(RecordTable, ShowsSpeedupIfRowsCanBeCompared) {
   EXPECT_THAT(table(contexts, {}), Not(HasSubstr("vs ")));
 }
 
-TEST(RecordTable, ComparesRecordsFromTheStoreWithThoseOfTheRun) {
+TEST(RecordTable, ComparesStoredRecordsWithRecordsOfTheRun) {
   std::vector<Record> records = two_dtypes();
   records[0].run = "an earlier run";
   for (const std::string& text : {streamed(records, {}), text_from([&](const TextSink& sink) {
