@@ -22,7 +22,7 @@ enum class ExitCode : uint8_t {
   kOk = 0,         // every point is ok, out of memory or unsupported, but not all are unsupported
   kFailed = 1,     // a point failed or timed out, every point is unsupported, a check failed, or a store or output was
                    // lost midway
-  kBadInput = 2,   // nothing ran, or `record` kept the steps before a wrong line
+  kBadInput = 2,   // nothing ran; for `record`, an invalid line ended the run
   kUndecided = 3,  // a comparison cannot be judged: a point is missing, failed or undecided
   kInterrupted = 130
 };
@@ -122,8 +122,8 @@ ExitCode run_program(const std::vector<std::string>& words);
 // Throws Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
-// Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before its
-// rank.
+// Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before
+// rank 0.
 void end_ranks(const RankPipes& pipes);
 
 // Declares options of a single command, in one group of its help, within a visit_fields():
@@ -175,8 +175,8 @@ Options given_options(const CommandWords& words) {
   return options;
 }
 
-// Parses "2%", "2 %" and "2" as 0.02. Throws Error for anything else and for values outside 0 to 100 %. The second
-// function makes the same checks and returns the text unchanged.
+// Parses "2%", "2 %" and "2" as 0.02. Throws Error for anything else and for values outside 0 to 100 %.
+// canonical_percent makes the same checks and returns the text unchanged.
 double parse_percent(std::string_view where, std::string_view text);
 std::string canonical_percent(std::string_view where, std::string_view text);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kCommandColumn = 13;  // the column at which a command's summary begins
 
-// The column at which an option's meaning begins: a third of the width, or less if the options are short.
+// The column at which an option's meaning begins: a third of the width, within limits.
 size_t word_column(size_t width) {
   constexpr size_t kLeast = 16;
   constexpr size_t kMost = 34;
@@ -98,7 +98,7 @@ struct Sections {
 
 // All options count as the command's own if it shares fewer than kFew with laptime bench, or is laptime bench.
 Sections sections_of(const Command& command) {
-  constexpr size_t kFew = 8;  // the most options that a reader can still find in a list
+  constexpr size_t kFew = 8;  // a list of fewer options is short enough to show in full
   std::vector<OptionRow> own, shared;
   const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
   for (const OptionRow& row : command.options()) {

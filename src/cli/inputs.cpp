@@ -66,7 +66,7 @@ std::string newest_run(const Store& store, bool any) {
   };
   const std::vector<int64_t> ids = store.ids(ignored);
   for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
-  // A command that took every point from the store is newer than the records that it found there.
+  // A command that took every point from the store has no records of its own, only a note in the store.
   if (const auto resumed = store.newest_resumed();
       resumed && std::pair(resumed->created, resumed->newest_id) >= asked_at) {
     bool is_calibration = false;
@@ -92,7 +92,8 @@ Filter filter_of(const StoreWords& words, const Store& store, std::span<const st
   const bool names_any = names_runs(filter);
   const std::string run = words.selection.last ? newest_run(store, names_any) : words.selection.run;
   if (!run.empty()) {
-    // A whole name selects only this run, and not another machine's run of this name, to which import added a mark.
+    // A whole name selects exactly this run. Import gives another machine's run of the same name a suffix, so that run
+    // does not match.
     const bool is_whole = words.selection.last || store.has_run(run);
     std::vector<int64_t> resumed = store.resumed_by(run, is_whole);
     if (is_whole) {
@@ -214,8 +215,8 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepP
   for (const UsedFile& file : of_store) {
     for (const UsedFile& input : used) {
       if (!same_file(file.path, input.path)) continue;
-      throw Error::format("--store {}: {} would overwrite {}; name another file", quote(store->string()), input.what,
-                          file.what);
+      throw Error::format("--store {}: {} would overwrite {}; name another file", quote(store->string()), file.what,
+                          input.what);
     }
   }
   used.insert(used.end(), of_store.begin(), of_store.end());

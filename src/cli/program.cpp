@@ -55,8 +55,8 @@ bool takes_options_alone(const Command& command) {
   return command.arguments.empty() || command.arguments == "[OPTIONS]";
 }
 
-// Whether `word` is the value of the switch before it. In a command that takes only options, any word except an option
-// is; in any other command, only an empty word and words that begin with true or false are.
+// Whether `word` is the value of the switch before it. If the command takes only options, this is any word except an
+// option. Otherwise the word must be empty or begin with true or false.
 bool is_value_of_switch(const Command& command, std::string_view word) {
   if (takes_options_alone(command)) return word != "--" && !looks_like_option(word);
   return word.empty() || word.starts_with("true") || word.starts_with("false");

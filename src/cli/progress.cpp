@@ -115,7 +115,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
     }
   }
   const bool runs = !is_known || whole.count() > 0;
-  const bool says_more = points.size() > 1 || stored > 0;  // for a single point, the row says the same
+  const bool says_more = points.size() > 1 || stored > 0;  // the row of a single point says the same
   if (!says_more || (!runs && too_large.empty() && stored == 0)) return "";
   std::string text = counted(points.size(), "point");
   if (stored > 0) {
@@ -127,7 +127,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
   if (!is_known && !expected.empty()) text += ", duration unknown";
   if (too_large.empty()) return text;
   const size_t named = std::min<size_t>(3, too_large.size());
-  text += fmt::format("; too large for the memory: {}", joined(std::span(too_large).first(named), ", "));
+  text += fmt::format("; too large for memory: {}", joined(std::span(too_large).first(named), ", "));
   return text + (named < too_large.size() ? fmt::format(" and {} more", too_large.size() - named) : "");
 }
 

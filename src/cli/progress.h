@@ -23,7 +23,7 @@
 
 namespace laptime {
 
-// "16 points, 4 from the store, measured 2026-01-02 10:15 UTC or later, about 3 min; too large for the memory: large".
+// "16 points, 4 from the store, measured 2026-01-02 10:15 UTC or later, about 3 min; too large for memory: large".
 // Empty for a single point that is not stored, and if every point is a prediction and fits.
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
 

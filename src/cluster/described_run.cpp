@@ -301,7 +301,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.framework = framework_of(mode);
   described.fuses_loss = has_any(mode, {"liger", "unsloth"});
   described.compiles_loss = !has(mode, "loss not compiled");
-  // PyTorch's attention needed as many heads of keys as of queries before 2.5 added enable_gqa; other kernels do not.
+  // Before 2.5 added enable_gqa, PyTorch's attention needed one key head per query head; other kernels do not.
   described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
   if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
   described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});

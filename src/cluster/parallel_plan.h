@@ -13,7 +13,7 @@
 namespace laptime {
 
 struct ParallelPlan {
-  std::string point{};  // what distinguishes its point from others: "ctx 256, bfloat16"; empty if all are the same
+  std::string point{};  // settings that distinguish its point: "ctx 256, bfloat16"; empty if all points share them
   DescribedRun run;
   int64_t batch = 0;      // sequences of all ranks in a step
   std::string refusal{};  // why the plan cannot be predicted; empty if it can
@@ -40,8 +40,8 @@ struct ParallelChoice {
 // `config` is the step of all ranks, including their whole batch, on one described machine.
 ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// Options with which the step fits: the first combination that fits of recomputation, sharded parameters, micro-batches
-// of one sequence and up to 8 tensor parallel ranks, tried in this order; empty if none fits.
+// Options that make the step fit. Tries combinations of recomputation, sharded parameters, micro-batches of one
+// sequence and up to 8 tensor parallel ranks, in this order, and returns the first that fits; empty if none fits.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // The ways to divide the step among `ranks` ranks by powers of two: first those that fit, from fastest to slowest, then

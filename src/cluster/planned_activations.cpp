@@ -47,7 +47,7 @@ PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t
   std::vector<Made> all = counted(plan, d_model, layout);
   PlannedActivations planned;
   double alive = 0, gradients = 0;             // bytes now, and when the optimizer begins
-  double in_layer = 0, outside = 0, late = 0;  // peaks: in the last layer and outside it, and after its backward
+  double in_layer = 0, outside = 0, late = 0;  // peaks: in the last layer, outside it, and after its backward
   bool is_backward = false, is_late = false, is_optimizer = false;
   for (const Action& action : plan.actions) {
     const auto index = static_cast<size_t>(action.index);

@@ -1,4 +1,4 @@
-// planned_activations: the bytes that a step makes and frees, from the plan of a rank's share.
+// planned_activations: the bytes that a step allocates and frees, from the plan of a rank's share.
 #pragma once
 
 #include "config/parallel.h"

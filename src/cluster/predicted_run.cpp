@@ -16,7 +16,7 @@ namespace {
 constexpr double kMemoryLow = 0.9;
 constexpr double kMemoryHigh = 1.25;
 
-// The quantity of a figure: one that follows from the seconds of a step, or the peak of memory.
+// The quantity that a figure states: a time, a rate that follows from the time of a step, or peak memory.
 enum class Quantity : uint8_t {
   kTokensOfRank,
   kTokens,

@@ -35,7 +35,7 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
 // Sums the launches by phase. If the step is recorded, only the optimizer takes host time.
 RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
 
-// The launches and the activations of all shares; each distinct share is planned once for either.
+// The launches and the activations of all shares. Each distinct share is planned once for either purpose.
 class SharePlans {
  public:
   // Returns the index in all() of the run's share. Throws Error if the share cannot be planned.

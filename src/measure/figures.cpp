@@ -128,7 +128,7 @@ std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& ru
       exceeded.push_back(fmt::format("{}/s {}", format_flops(of_rank), of));
   };
   compare(run.limits.product_flops, "as measured here");
-  compare(work.datasheet_flops, "by the data sheet");
+  compare(work.datasheet_flops, "in the data sheet");
   if (exceeded.empty()) return "";
   return fmt::format(
       "a product in {0} reached {1}/s, above the peak of {0} ({2}): it used different arithmetic, or not "

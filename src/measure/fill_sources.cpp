@@ -16,7 +16,7 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kBlock = 1 << 18;  // elements per unit of work; each copy to a GPU has a cost of its own
+constexpr int64_t kBlock = 1 << 18;  // elements per unit of work; each copy to a GPU has a fixed cost
 
 // Calls task(index) for every index, on `threads` threads. Rethrows the first exception of a task.
 void for_each_index(int64_t count, int64_t threads, const std::function<void(int64_t)>& task) {

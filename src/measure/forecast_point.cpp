@@ -91,7 +91,7 @@ RunConfig enlarged(RunConfig config, Enlarged what, int64_t size) {
   return config;
 }
 
-// The longest context that a search tries, in tokens: the model's, if a position table or a sliding window limits it.
+// The longest context that a search tries, in tokens. A position table or a sliding window may limit the model.
 int64_t longest_context(const RunConfig& config) {
   return std::min(config.model.max_context.value_or(kLargestContext), kLargestContext);
 }

@@ -37,8 +37,8 @@ struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
   bool holds = false;  // true if launching the kernels takes longer than running them
-  // The smallest context at which the kernels take longer than their launches; none if it is above kLargestContext or
-  // longer than the model allows.
+  // The smallest context at which the kernels take longer than their launches; none if it exceeds kLargestContext or
+  // the limit of the model.
   std::optional<int64_t> least_context{};
 };
 

@@ -78,8 +78,8 @@ std::vector<Contest> open_contests(const Prepared& prepared, const Backend& back
   return contests;
 }
 
-// Prepares a kernel. Returns false if its library cannot run the signature on this device, which only now becomes
-// known.
+// Prepares a kernel. Returns false if its library cannot run the signature on this device, which only the library
+// knows.
 bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend) try {
   backend.prepare(kernel, signature);
   return true;

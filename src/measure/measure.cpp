@@ -256,7 +256,8 @@ class PointRun {
   }
 
   // Takes the times of launches from the device's records or, if there are none, from marks, which take time
-  // themselves. A run with several ranks also uses marks, because records do not divide the stream of communication.
+  // themselves. A run with several ranks also uses marks, because between two marks the records also count concurrent
+  // communication.
   Timeline take_traced_step(Executor& executor, StepTrace& trace) {
     Timeline timeline;
     const auto run = [&] { timeline = executor.run(Marks::kLaunches); };
@@ -275,7 +276,7 @@ class PointRun {
       trace.steps.push_back(watched_step(launches, Seconds{trace.untraced.back()}));
       times.front() = {};
       std::partial_sum(launches.begin(), launches.end(), times.begin() + 1);
-      // The learned costs of launches must add up to the step, which has idle time or runs launches concurrently.
+      // Scales the launches so that their costs add up to the step, which has idle time or runs launches concurrently.
       const double stretch = times.back().count() > 0 ? trace.untraced.back() / times.back().count() : 1;
       for (Seconds& time : times) time *= stretch;
     } else {

@@ -24,7 +24,7 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kElsewhere = "cuda";  // a device that this program cannot open
+constexpr std::string_view kElsewhere = "cuda";  // a device that `laptime record` does not open
 
 bool is_of_model(std::string_view flag) { return find_option<ModelConfig>(flag).has_value(); }
 

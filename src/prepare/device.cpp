@@ -109,7 +109,7 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-// Driver names of cards on which the stored values were verified, and the date.
+// Driver names of the cards on which laptime has been tested, and the date of the last test.
 constexpr std::string_view kTestedCards[] = {"NVIDIA H100 80GB HBM3", "NVIDIA H200"};
 constexpr const char* kTested = "2026-11-26";
 

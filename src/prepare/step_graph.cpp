@@ -106,15 +106,15 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
   const std::vector<std::string> lower = named("--lower", config.lower);
   const auto choose = [&](const OpCard& op) -> CompositeChoice {
     if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
-    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as the edition's modules run it"};
+    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as in the modules of the edition"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
     if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
     if (config.pass == Pass::kInference || config.pass == Pass::kForward)
       return {op.name, false, "fusing it saves memory only if backward follows"};
     if (is_gpu(config))
       return {op.name, rule.group > 0,
-              "computes groups of rows, which are small for a GPU: fused only in steps that recompute"};
-    return {op.name, true, "compile mode: computes groups of rows, in forward and backward"};
+              "works on groups of rows, which are too small for a GPU; fused only in steps that recompute"};
+    return {op.name, true, "compile mode: works on groups of rows, in forward and backward"};
   };
   std::vector<CompositeChoice> choices;
   for (const OpCard* op : all_ops()) {
@@ -136,7 +136,7 @@ std::vector<std::string> composites_of(const RunConfig& config) {
     graphs.push_back(decompose(model, kept(whole, rule), lower_kept(whole)));
     graphs.push_back(split_rows(graphs.back()));
   }
-  const Graph lowered = decompose(model, {});  // composites that remain have no decomposition
+  const Graph lowered = decompose(model, {});  // composites that remain cannot be decomposed in this step
   std::vector<std::string> names;
   for (const std::string_view name : composites()) {
     const auto has = [&](const Graph& graph) {

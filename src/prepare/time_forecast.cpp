@@ -1,5 +1,5 @@
-// Looks up launches, estimates unknown ones from the nearest known sizes, and names times. A pass without gradients is
-// called inference, also as a phase.
+// Looks up launches, estimates unknown ones from the nearest known sizes, and names times. The forward phase of an
+// inference pass is named after the pass.
 #include "prepare/time_forecast.h"
 
 #include <algorithm>
@@ -205,7 +205,7 @@ std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) 
   }
   if (errors_.size() < kFewest) return std::nullopt;
   constexpr double kTail = 0.05;  // probability on each side
-  // If almost all earlier predictions missed to one side, the prediction itself ends the range.
+  // If almost all earlier predictions erred in the same direction, the range ends at the prediction.
   return std::pair(std::min(seconds, seconds / (1 + percentile_of_sorted(errors_, 1 - kTail))),
                    std::max(seconds, seconds / (1 + percentile_of_sorted(errors_, kTail))));
 }

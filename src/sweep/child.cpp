@@ -95,7 +95,7 @@ std::optional<int64_t> KernelKills::count() {
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
-constexpr double kSlowerStep = 30;    // factor over the slowest earlier step; other programs may slow the machine down
+constexpr double kSlowerStep = 30;    // times the slowest earlier step; large, because other programs may slow a step
 constexpr Seconds kExitGrace{2};      // time for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
@@ -376,8 +376,10 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
   if (observed.stops > 0)
     return make_result(observed, Status::kInterrupted, fmt::format("stopped by a signal {}", where));
   if (!observed.garbage.empty()) {
-    return make_result(observed, Status::kFailed,
-                       fmt::format("the process of the point wrote {} instead of a message", observed.garbage));
+    return make_result(
+        observed, Status::kFailed,
+        fmt::format("the process of the point sent {}, which is not a valid message; report this as a defect",
+                    observed.garbage));
   }
   if (observed.end == End::kOpen)
     return make_result(observed, Status::kFailed,

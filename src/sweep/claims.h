@@ -15,7 +15,7 @@ namespace laptime {
 // A claim is exclusive while the object exists. The kernel releases it when this process and its child processes have
 // ended, for whatever reason.
 
-// The claim of a point, among the programs that use the same store.
+// A claim on a point, which excludes other programs that use the same store.
 class PointClaim {
  public:
   // Claims the point that `described` identifies (describe_point). None if another program has the claim. If the store
@@ -31,7 +31,7 @@ class PointClaim {
   Descriptor store_;
 };
 
-// The claim of cores, among the programs on the same machine.
+// A claim on cores, which excludes other programs on the same machine.
 class CoreClaim {
  public:
   // Claims the cores. None if another program has claimed one of them. If the file cannot be locked, every claim

@@ -1,4 +1,4 @@
-// Runs one point, and fails its record if its files have changed meanwhile.
+// Runs one point, and marks its record as failed if its files have changed meanwhile.
 #include "sweep/measured_point.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-// Fails the record if a file of --data or --weights has changed since the run began.
+// Marks the record as failed if a file of --data or --weights has changed since the run began.
 void require_unchanged_files(const ResolvedPoint& point, Record& record) {
   const RunConfig& config = point.config;
   if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;

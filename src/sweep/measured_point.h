@@ -13,8 +13,9 @@ void clear_timing(Record& record);
 // The result of a point that cannot run, for the reason in `point.invalid`.
 PointResult refused_point(const ResolvedPoint& point, const Record& described);
 
-// Runs the point with run_in_child. The record fails if a file of --data or --weights changes during the run.
-// `described` is the result of describe_point. `ranks` are processes that are already running, for a point with ranks.
+// Runs the point with run_in_child. The record is `failed` if a file of --data or --weights changes during the
+// run. `described` is the result of describe_point. `ranks` are processes that are already running, for a point with
+// ranks.
 PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
                            const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
                            const ChildCallbacks& callbacks, const RankPipes& ranks = {});

@@ -1,4 +1,4 @@
-// Descriptor: a file descriptor that its owner closes. Pipe: the two ends of a pipe to a child process. Also functions
+// Descriptor: owns a file descriptor and closes it. Pipe: the two ends of a pipe to a child process. Also functions
 // that read from a descriptor without waiting.
 #pragma once
 

@@ -120,7 +120,9 @@ RankPipes start_rank_0(const std::string& started_as) {
   std::array<int, 2> messages{};
   if (pipe(requests.data()) != 0 || pipe(messages.data()) != 0) throw Error("cannot open pipes; raise `ulimit -n`");
   const pid_t process = fork();
-  if (process < 0) throw Error::format("the system refused a new process ({})", std::strerror(errno));
+  if (process < 0)
+    throw Error::format("the system could not create a process ({}); end other programs, or raise `ulimit -u`",
+                        std::strerror(errno));
   if (process == 0) {
     close(requests[1]);
     close(messages[0]);

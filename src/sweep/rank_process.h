@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// The ends of the pipes for requests to rank 0 and for its messages: in rank 0, or in the process that sends requests.
+// One end of each pipe between rank 0 and the process that sends it requests. Both processes have such a pair.
 struct RankPipes {
   int requests = -1;
   int messages = -1;

@@ -58,7 +58,9 @@ class Ranks {
     const pid_t parent = getpid();
     mpirun_ = fork();
     if (mpirun_ == 0) exec_mpirun(words, input.reading(), output.writing(), errors.writing(), parent);
-    if (mpirun_ < 0) throw Error::format("the system refused a new process ({})", std::strerror(errno));
+    if (mpirun_ < 0)
+      throw Error::format("the system could not create a process ({}); end other programs, or raise `ulimit -u`",
+                          std::strerror(errno));
     to_ = Descriptor(dup(input.writing()));
     from_ = Descriptor(dup(output.reading()));
     errors_ = Descriptor(dup(errors.reading()));

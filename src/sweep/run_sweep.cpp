@@ -136,8 +136,8 @@ class SweepRun {
     return true;
   }
 
-  // Whether the point would recompute as in `stored`: with `--recompute auto`, this depends on the memory available
-  // now.
+  // Whether the point would now recompute the same as `stored` did. With `--recompute auto`, this depends on the
+  // available memory.
   bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
     if (point.config.recompute != "auto") return true;
     if (!point.device) return false;
@@ -227,7 +227,7 @@ class SweepRun {
                                      Seconds elapsed) { take_placed(index, point, elapsed); }});
   }
 
-  // The record of the point before it runs, on a machine that is not known yet.
+  // Describes a point whose machine is not known yet.
   Record describe_elsewhere(size_t index) const {
     Record record = describe(points_[index]);
     record.asked_hash = record.config_hash;

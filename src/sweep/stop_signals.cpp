@@ -1,4 +1,4 @@
-// The table of terminating signals, and their handler. Only a handler reaches a process that is stuck in a system call.
+// The table of terminating signals, and their handler, which also runs while a system call blocks.
 #include "sweep/stop_signals.h"
 
 #include <poll.h>
@@ -48,7 +48,7 @@ void count_signal(int number) {
   if (count > 2 || (count == 2 && number == SIGALRM)) _exit(kInterruptedExit);
   if (count == 2) alarm(StopSignals::kGrace);
   const uint64_t one = 1;
-  if (write(signals_event, &one, sizeof(one)) < 0) errno = 0;  // only uses the result: signals_seen has the signal
+  if (write(signals_event, &one, sizeof(one)) < 0) errno = 0;  // harmless: signals_seen counts the signal
   errno = error;
 }
 

@@ -24,11 +24,11 @@ struct EndingSignal {
 // All signals that can be caught and that terminate a program by default.
 std::vector<EndingSignal> ending_signals();
 
-// Ignores signals with kIgnore for the rest of the life of the program.
+// Ignores signals with kIgnore until the program ends.
 void ignore_failed_writes();
 
 // While the object exists, signals with kStop are counted instead of terminating the process. After the second signal,
-// the process has kGrace to end in order; the third makes it exit at once with code 130, even in a blocking call. Its
+// the process has kGrace to end normally; the third makes it exit at once with code 130, even in a blocking call. Its
 // child processes die with it. If the action of a signal is not the default (nohup or a profiler has set it), that
 // action stays, except that SIGINT and SIGTERM are always counted. Only one object may exist at a time.
 class StopSignals {

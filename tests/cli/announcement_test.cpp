@@ -61,7 +61,7 @@ TEST(Announcement, NamesPointsThatDoNotFit) {
   const std::string text =
       announcement({fits, large}, expected_points({fits, large}, test::known(slow_launches(fits.config))));
   EXPECT_THAT(text, HasSubstr("2 points, about"));
-  EXPECT_THAT(text, HasSubstr("too large for the memory: large"));
+  EXPECT_THAT(text, HasSubstr("too large for memory: large"));
 }
 
 TEST(Announcement, DoesNotGuessUnknownTimes) {

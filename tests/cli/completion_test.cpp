@@ -135,7 +135,7 @@ TEST(Completion, CompletesFilters) {
   EXPECT_FALSE(completions_of(std::vector<std::string>{"show", "swe"}).files);
 }
 
-TEST(Completion, LinesSeparateTheDescriptionByATab) {
+TEST(Completion, SeparatesWordAndDescriptionWithATab) {
   EXPECT_THAT(completion_lines(completions_of(std::vector<std::string>{"bench", "--conf"})),
               AllOf(testing::StartsWith("--config\ta built-in sweep"), testing::EndsWith("\n")));
   EXPECT_EQ(completion_lines({.words = {{"none"}}, .files = true}), "none\n:files\n");

@@ -337,7 +337,7 @@ TEST(Args, OptionsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("bench --model small --model medium"), EndsWith("by commas: --model small,medium"));
 }
 
-TEST(Args, RejectsSplitsThatAViewDoesNotHave) {
+TEST(Args, RejectsSplitsThatTheViewDoesNotSupport) {
   EXPECT_THAT(refusal("profile --view classes --by shape"),
               HasSubstr("--by shape does not apply to --view classes; use --view kernels or ops"));
   EXPECT_THAT(refusal("profile --view attention --by layer"),

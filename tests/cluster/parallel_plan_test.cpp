@@ -62,7 +62,7 @@ TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKeyHeads) {
   EXPECT_EQ(refusal("12", "2", 4), "");  // two ranks share a key head
 }
 
-TEST(ParallelPlan, IntervalIsThatOfTheMode) {
+TEST(ParallelPlan, UsesTheErrorIntervalOfTheMode) {
   SharePlans plans;
   const DataSheet h100 = find_machine("h100");
   const auto relative_high = [&](Mode mode, Program program) {
@@ -104,8 +104,8 @@ TEST(ParallelPlan, Float32NeedsMoreBytesOfActivations) {
   }
 }
 
-// Without --ranks, `plan` plans all layers.
-TEST(ParallelPlan, BytesOfOneRankAreThoseOfItsPlan) {
+// The share of a rank has two layers. Without --ranks, laptime plan plans all layers.
+TEST(ParallelPlan, BytesOfOneRankMatchAPlanOfAllLayers) {
   SharePlans plans;
   struct Case {
     const char *edition, *dtype, *mode, *recompute;
@@ -136,7 +136,7 @@ TEST(ParallelPlan, BytesOfOneRankAreThoseOfItsPlan) {
   }
 }
 
-TEST(ParallelPlan, EachLayerKeepsItsInputIfItIsRecomputed) {
+TEST(ParallelPlan, RecomputedLayersKeepTheirInputs) {
   SharePlans plans;
   const auto activations = [&](const char* layers) {
     ParallelChoice one = choice(8);

@@ -75,14 +75,14 @@ TEST(RecordedRuns, DivideTheBatchAmongRanks) {
     EXPECT_EQ(run_of(fmt::format(R"(, "ranks": 2, "shard": "{}")", name_of(shard))).step.layout.shard, shard);
 }
 
-TEST(RecordedRuns, HaveTheContextOfTheStep) {
+TEST(RecordedRuns, UseTheCroppedContext) {
   const DescribedRun run = described(runs_of_records({record("", R"(, "crop_context": 128)")})[0]);
   EXPECT_EQ(run.config.model.context_length, 128);
   EXPECT_EQ(run.step.tokens, 4 * 128);
   EXPECT_EQ(run.step.micro_batches, 1);
 }
 
-TEST(RecordedRuns, KeepTheirArithmeticWithNarrowMoments) {
+TEST(RecordedRuns, StayFloat32WithBFloat16Moments) {
   Record wide = record("", R"(, "moments": "bfloat16")");
   wide.config.json()["dtype"] = "float32";
   EXPECT_EQ(described(runs_of_records({wide})[0]).config.dtype, Precision::kFloat32);

@@ -356,7 +356,7 @@ CompositeUse attention_of(const Options& options) {
   return {};
 }
 
-TEST(Explain, LowersAttentionWithHeadsWiderThanTheSequence) {
+TEST(Explain, LowersAttentionWithWideHeadsAndShortContext) {
   const CompositeUse wide = attention_of({{"d-model", "512"}, {"context", "512"}});
   EXPECT_FALSE(wide.whole);
   EXPECT_THAT(wide.reason, HasSubstr("faster"));

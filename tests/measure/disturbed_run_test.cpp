@@ -30,11 +30,11 @@ TEST(DisturbedRun, StatesLostTime) {
   EXPECT_EQ(text(&MachineState::stolen_seconds, 0.24), "12 % of the time was lost to other guests of the host");
   EXPECT_EQ(text(&MachineState::throttled_seconds, 0.2), "10 % of the time was lost to a CPU quota");
   EXPECT_EQ(text(&MachineState::waiting_seconds, 0.1), "5 % of the time was lost waiting for a core");
-  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // below the limit for unstable times
+  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // 2 % of the time is below the limit
   EXPECT_EQ(disturbance_of(steps_with(&MachineState::stolen_seconds, 0.24), samples, std::nullopt, std::nullopt), "");
 }
 
-TEST(DisturbedRun, IgnoresTicksOfAShortRun) {
+TEST(DisturbedRun, IgnoresStolenTimeInAShortRun) {
   Measurement run = steps_with(&MachineState::stolen_seconds, 0.001);
   for (Timeline& step : run.sampling.steps) {
     step.begin *= 1e-3;

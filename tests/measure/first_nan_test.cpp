@@ -47,7 +47,7 @@ Record run_with(const std::string& poisoned, float value, const test::Options& o
   return run_one(test::point_of(kTwoLayers, with_file), {}).record;
 }
 
-TEST(FirstNan, NamesTheReaderOfABadWeightForEveryPass) {
+TEST(FirstNan, NamesTheScopeThatReadsABadWeight) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const std::string mode : {"eager", "compile"}) {

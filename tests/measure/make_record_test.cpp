@@ -129,7 +129,7 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   prepared_.config.ranks = 1;
   run_.limits.product_flops = 1.5e9;  // pretends that the peak was measured with this arithmetic
   run_.products.flops_per_second = 3.2e9;
-  EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s by the data sheet")));
+  EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s in the data sheet")));
   run_.products.math = ProductMath::kBFloat16;  // the float32 peak does not apply to bfloat16 products
   EXPECT_THAT(record().verdict.reasons, Not(Contains(HasSubstr("arithmetic"))));
 }

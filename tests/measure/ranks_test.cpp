@@ -198,7 +198,7 @@ TEST(Ranks, MatchOneProcessWithRecomputation) {
 
 // Bytes of float32 parameters and AdamW states that a rank holds, and bytes that it sends, according to ZeRO
 // (Rajbhandari et al. 2020, section 5).
-TEST(Ranks, HeldAndSentBytesMatchZeroSharding) {
+TEST(Ranks, HeldAndSentBytesMatchTheZeroPaper) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
   config.model.vocab_size = 96;
   const auto of = [](const std::array<int64_t, kRoleCount>& bytes, Role role) {

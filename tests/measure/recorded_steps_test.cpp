@@ -25,7 +25,7 @@ using Given = std::vector<GivenOption>;
 const SystemConfig kPyTorch{.system = "pytorch", .version = "2.15.0", .name = "", .tokens = {}};
 const Given kTinyModel{{"model", "custom"}, {"d-model", "32"}, {"num-layers", "1"}, {"num-heads", "2"},
                        {"vocab", "64"},     {"context", "16"}, {"batch", "2"},      {"dtype", "float32"}};
-const Given kOnCuda{{"device", "cuda"}};  // this machine does not measure the peak of CUDA devices
+const Given kOnCuda{{"device", "cuda"}};  // no peak is measured for steps on CUDA
 
 Given with(Given given, const Given& more) {
   given.insert(given.end(), more.begin(), more.end());

@@ -227,7 +227,7 @@ TEST(TimeForecast, CommunicationCountsOnlyIfComputationWaits) {
   EXPECT_LT(exposed, 1e3 * sent + computed);
 }
 
-TEST(LaunchCosts, CommunicationTakesTheTimeOfItsThread) {
+TEST(LaunchCosts, CommunicationHasTheTimesOfItsOwnThread) {
   const Plan plan = prepared_tiny({{"ranks", "2"}, {"oversubscribe", "true"}}).plan;
   LaunchCosts costs(plan);
   std::vector<Seconds> times;

@@ -1,4 +1,4 @@
-// The process of a point. A record is made however the process ends.
+// Points in child processes: a point gets a record however its process ends.
 #include "sweep/child.h"
 
 #include <gmock/gmock.h>
@@ -150,7 +150,7 @@ TEST(Child, DistinguishesForeignKillFromOomKill) {
     raise(SIGKILL);
     return finished();
   });
-  if (record.status == Status::kOutOfMemory) GTEST_SKIP() << "this kernel does not count its kills";
+  if (record.status == Status::kOutOfMemory) GTEST_SKIP() << "this kernel does not count its OOM kills";
   EXPECT_EQ(record.status, Status::kFailed);
   EXPECT_THAT(record.reason, HasSubstr("killed by another process"));
 }
@@ -197,7 +197,7 @@ TEST(Child, GarbageOutputIsAFailure) {
                                      std::string("{}\n"), std::string("[1,2]\n")}) {
     const Record record = record_of([&](const PointHooks&) { return babble(garbage); });
     EXPECT_EQ(record.status, Status::kFailed) << garbage;
-    EXPECT_THAT(record.reason, HasSubstr("instead of a message")) << garbage;
+    EXPECT_THAT(record.reason, HasSubstr("is not a valid message")) << garbage;
   }
 }
 

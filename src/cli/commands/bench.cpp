@@ -74,7 +74,7 @@ std::optional<Launcher> launcher_of(const LaunchOptions& options) {
 
 struct PlacedPoints {
   std::vector<ResolvedPoint> points;
-  bool is_part_of_supported = false;  // a part of a sweep that has a supported point, perhaps in another part
+  bool is_part_of_supported = false;  // --part is given, and the whole sweep has a supported point
 };
 
 // The points of the sweep, or of the part that --part selects; a part may be empty. Throws Error if no point of the
@@ -310,7 +310,7 @@ constinit const Command kAttention{
 
 constinit const Command kCalibrate{
     .name = "calibrate",
-    .summary = "measure the launch times from which laptime plan predicts, once per machine",
+    .summary = "measure launch times, once per machine, for the predictions of laptime plan",
     .details =
         "Runs short steps of a two-layer model and stores the time of each launch, by kernel, shape and number of "
         "threads, with its date. Every run of bench and profile adds to these times. Calibration records are left out "
@@ -323,7 +323,7 @@ constinit const Command kCalibrate{
 constinit const Command kPoint{
     .name = "point",
     .arguments = "",
-    .summary = "run one point for the sweep of another machine (used by --launcher)",
+    .summary = "run one point of a sweep that runs on another machine (used by --launcher)",
     .details =
         "The launcher of laptime bench --launcher runs this on the machine that it chooses. It reads the point from "
         "standard input and writes progress and the record to standard output.",

@@ -122,7 +122,7 @@ class Gate {
                          point, percent));
     } else if (interval->high > 1 + *limit_) {
       reject(
-          fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, so B may or may not be slower by more than "
+          fmt::format("{}B takes {:.3f} to {:.3f} times as long as A, so B may or may not be slower by more than "
                       "{:.3g} %; measure longer",
                       point, interval->low, interval->high, percent));
     }
@@ -260,7 +260,7 @@ void reject_options_of_rounds(const CommandWords& words) {
   }
 }
 
-// The two programs, and the options of their bench commands: those that describe the point, wherever they were given.
+// The two programs, and the bench options that describe the point, from the command line or the sweep file.
 ComparedPrograms programs_of(const CompareCommand& command) {
   const std::vector<std::string> paths = split_list(command.options.program);
   if (paths.size() != 2)

@@ -29,7 +29,8 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kProgramHelp = "program to predict on a described machine; sets --mode unless it is laptime";
+constexpr std::string_view kProgramHelp =
+    "predict this program, on a described machine; any program but laptime also sets --mode";
 
 // The points, adapted to how `program` runs them.
 std::vector<ResolvedPoint> points_as(const Sweep& sweep, Program program) {
@@ -93,7 +94,7 @@ bool predicts_ranks(const Sweep& sweep) {
          std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
 }
 
-// Options that exclude an option or that need it, and the reason. "ranks" stands for ranks that are predicted.
+// Options that `option` excludes, or that need `option`, and the reason. "ranks" stands for ranks that are predicted.
 struct OptionRule {
   std::string_view option;
   std::string_view others;  // separated by spaces
@@ -104,8 +105,8 @@ constexpr bool kExcludes = true;
 constexpr bool kIsNeededBy = false;
 constexpr std::array kOptionRules{
     OptionRule{"published", "as best by epochs grid largest price price-file recompute-curve tokens", kExcludes,
-               "it predicts the figures of its file as they were published"},
-    OptionRule{"published", "html", kIsNeededBy, "laptime report makes a page of points"},
+               "the file of --published says what to predict"},
+    OptionRule{"published", "html", kIsNeededBy, "to make a page of points, use laptime report"},
     OptionRule{"ranks", "best by price-file", kIsNeededBy,
                "it applies to several GPUs; give their number and described machines, such as --ranks 8 --device h100"},
     OptionRule{"ranks", "grid largest optimizer-in-backward recompute-curve view", kExcludes,
@@ -256,7 +257,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   if (budget.epochs && std::ranges::any_of(points, [&](const ResolvedPoint& point) {
         return point.config.data != points.front().config.data;
       }))
-    throw Error("laptime plan: --epochs with --ranks counts the tokens of one --data; give one file");
+    throw Error("laptime plan: --epochs with --ranks: all points must have the same --data; give one file");
   if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
   if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
   if (query.sort == ParallelSort::kCost && query.prices.empty())

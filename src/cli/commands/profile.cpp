@@ -289,12 +289,12 @@ constinit const Command kProfile{
     .arguments = "[FILTER] [OPTIONS]",
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
-        "Takes the options of bench. After the samples, laptime alternates steps that record a timestamp after each "
-        "launch, or that a GPU records itself, with steps that do not; times are means over the traced steps. 'Of "
-        "bound' is the minimum time for the FLOPs or bytes at the measured peak or bandwidth, divided by the actual "
-        "time. --resume shows a stored profile with at least as many traced steps in another view or with another "
-        "filter, without running. FILTER selects launches, as in laptime show, by phase, scope, layer, part, op, "
-        "class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
+        "Takes the options of bench. After the samples, laptime alternates traced and untraced steps. A traced step "
+        "takes a timestamp after each launch, or uses the GPU's own records. Times are means over the traced steps. "
+        "'Of bound' is the minimum time for the FLOPs or bytes at the measured peak or bandwidth, divided by the "
+        "actual time. --resume shows a stored profile with at least as many traced steps in another "
+        "view or with another filter, without running. FILTER selects launches, as in laptime show, by phase, scope, "
+        "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = [] { return words_of(launch_columns()); },

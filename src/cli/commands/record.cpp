@@ -144,10 +144,10 @@ constinit const Command kRecord{
         "Reads one line of JSON from standard input for each finished step, {\"step\": NANOSECONDS}, and answers each "
         "with {\"next\": \"continue\"} or {\"next\": \"stop\"} and the reason. Warm-up, stopping rule, statistics and "
         "verdict are those of bench. The record is stored and printed as the last line. A line may also have forward, "
-        "backward and optimizer (nanoseconds within the step), begin (of the step, on one clock, from which pauses and "
-        "disturbances of this machine are detected), loss, peak_bytes and peak_rss_bytes; every line has the same "
-        "keys, with null or NaN for missing values. An invalid line ends the run; the steps before it are kept. In "
-        "Python laptime.measure(step) does all this.",
+        "backward and optimizer (nanoseconds within the step), begin (time in nanoseconds at the start of the "
+        "step, from the same clock in every line, to detect pauses and disturbances of this machine), loss, peak_bytes "
+        "and peak_rss_bytes; every line has the same keys, with null or NaN for missing values. An invalid line ends "
+        "the run; the steps before it are kept. In Python laptime.measure(step) does all this.",
     .options = record_options,
     .parse = action_of<parse_record_command, run_record>,
 };

@@ -119,8 +119,8 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   const bool is_even = difference == Difference::kSame || difference == Difference::kUndecided;
   std::vector<Check> checks = timing_checks(points.front());
   checks.push_back({"compared with itself",
-                    fmt::format("{} rounds: {:.4f} times the time (99 % interval {:.4f} to {:.4f})", ratio.rounds,
-                                ratio.ratio, ratio.interval->low, ratio.interval->high),
+                    fmt::format("{} rounds: ratio {:.4f} (99 % interval {:.4f} to {:.4f})", ratio.rounds, ratio.ratio,
+                                ratio.interval->low, ratio.interval->high),
                     is_even});
   Powers powers = powers_of(rounds, budget);
   answer.say(words(powers.finding));
