@@ -96,8 +96,8 @@ class LauncherTest(ProgramTest):
         return f"{script} host"
 
     def prepared_store(self, name: str) -> Path:
-        """Makes a store with kernel choices for the points, so that every sweep runs the same kernels. On a busy machine, one
-        run does not race all signatures, so runs are repeated until one makes no new choice."""
+        """Makes a store with kernel choices for the points, so that every sweep runs the same kernels. A run on a busy
+        machine does not race all signatures, so runs are repeated until one makes no new choice."""
         store = self.folder / f"{name}.sqlite"
         known = self.folder / "known.sqlite"
         if not known.exists():

@@ -386,7 +386,7 @@ class Measure(ModuleTest):
         record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)
         self.assertGreater(record["flops"]["mfu_measured"], 0)
         self.assertEqual(record["memory"]["peak_bytes"], 1 << 30)
-        self.assertIsNone(record["machine"]["during"]["waiting_seconds"])  # it would be that of laptime record, not of the step
+        self.assertIsNone(record["machine"]["during"]["waiting_seconds"])  # unknown for a step of another process
         (narrow,) = laptime.show(store=self.store)
         self.assertEqual((narrow["system"], narrow["model"], narrow["batch_size"]), ("test", "custom", 2))
 

@@ -1,4 +1,4 @@
-"""A point that crashes, is killed or times out affects only its own row. Also tests progress lines and the commands explain, list and help."""
+"""A point that crashes, is killed or times out affects only its own row. Also progress, explain, list and help."""
 
 import json
 import os
