@@ -1,5 +1,5 @@
-# Speeds up full builds with precompiled headers, and those of quickstart, tests and sanitizers with unity builds, if the
-# preset or the command line asks for them. The dev preset uses neither, so that missing includes are found.
+# Precompiled headers, and unity builds for quickstart, tests and sanitizers. They speed up full builds, and are used if
+# the preset or the command line asks for them. The dev preset uses neither, so that missing includes are found.
 option(LAPTIME_PRECOMPILE "Precompile the headers that most sources include" OFF)
 option(LAPTIME_UNITE "Compile the sources of a layer several at a time" OFF)
 option(LAPTIME_UNITE_TESTS "Compile the sources of a test program several at a time" OFF)
@@ -51,7 +51,7 @@ endfunction()
 function(laptime_unite target option)
   if(${option})
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-    # GCC takes the sources that it is given together for headers, in which anonymous namespaces would be a mistake.
+    # GCC treats the sources of a unity build as included files, and would warn about their anonymous namespaces.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()

@@ -79,7 +79,7 @@ def main():
             try:
                 got = losses(meta, dtype, options.system, options.implementation, steps)
             except model_config.ConfigError as error:
-                print(f"none {Path(path).stem:<22} {dtype:<9} {error}", flush=True)
+                print(f"skip {Path(path).stem:<22} {dtype:<9} {error}", flush=True)
                 continue
             worst = max(abs(a - b) / abs(b) for a, b in zip(got, want))
             allowed = 2 * max(FLOOR[dtype], meta["torch_error"].get(dtype, {}).get("losses", 0))

@@ -294,7 +294,7 @@ _OPPONENTS = {
 
 
 def ratios_of(rows):
-    """For each laptime column that ran: opponent -> ratio. A row with another first loss is neither."""
+    """For each laptime column that ran: opponent -> ratio. Rows with a wrong first loss are left out on both sides."""
     good = [r for r in rows if r["status"] == "ok" and r.get("losses_agree", True)]
     found = {}
     for ours in (r for r in good if r["system"] == "laptime" and not r["column"].endswith(f"+{AGAIN}")):

@@ -77,7 +77,7 @@ class Cuda:
             raise model_config.ConfigError(f"--device cuda: {reason}")
         if config["mode"] == "compile" and not has_triton():
             raise model_config.ConfigError(
-                "--mode compile on --device cuda takes triton, which is not installed: run peers/setup cuda"
+                "--mode compile on --device cuda needs triton, which is not installed: run peers/setup cuda"
             )
         self.torch = torch
         torch.set_num_threads(config["threads"])

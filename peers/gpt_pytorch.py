@@ -24,7 +24,7 @@ def parameters(c):
     """Name -> trainable float32 tensor from the seeded streams, on the device of the configuration."""
     out = {}
     for name, (shape, std) in model_config.parameter_shapes(c).items():
-        # Norm weights are 1.0 plus noise, so that a model that ignores them has another loss.
+        # Norm weights are 1.0 plus noise, so that a model that ignores them has a different loss.
         w = uniform(c, name, shape, 0.05 if std is None else std)
         out[name] = (1.0 + w if std is None else w).requires_grad_(True)
     return out

@@ -58,9 +58,9 @@ def check(config):
     if not model_config.is_modern(config["edition"]):
         raise model_config.ConfigError(f"the JAX model has only editions 2025 and 2026, not {config['edition']}")
     if config["pass"] not in ("step", "forward_backward", "inference"):
-        raise model_config.ConfigError(f"--pass {config['pass']}: a compiled step of JAX has no phases of its own")
+        raise model_config.ConfigError(f"--pass {config['pass']}: JAX times only step, forward_backward and inference")
     if config["threads"] > len(os.sched_getaffinity(0)):
-        raise model_config.ConfigError(f"--threads {config['threads']}: JAX runs only one per allowed core")
+        raise model_config.ConfigError(f"--threads {config['threads']}: JAX runs at most one thread per allowed core")
 
 
 def version():

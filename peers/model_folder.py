@@ -60,7 +60,7 @@ def read_keys(model):
     path = Path(model) / "config.json" if Path(model).is_dir() else Path(model)
     keys = json.loads(path.read_text()) if path.exists() else known_keys(model)
     if keys is None:
-        raise model_config.ConfigError(f"unknown model '{model}'; name a folder, a config.json, or one of {KNOWN}")
+        raise model_config.ConfigError(f"unknown model '{model}'; name a folder, a config.json, or a model in {KNOWN}")
     if keys.get("model_type") not in _EDITIONS:
         raise model_config.ConfigError(f"{path}: model_type is {keys.get('model_type')}; known: {', '.join(_EDITIONS)}")
     return keys

@@ -26,7 +26,7 @@ _MEMORY_SHARE = 0.95  # share of the available memory that a point may use; beyo
 
 def run_group(words, timeout):
     """Runs a program and returns the completed process, with its output as text. Raises TimeoutExpired after `timeout`
-    seconds. Kills the program's children with it, because one that went on would slow down whatever is measured next."""
+    seconds. Kills its children too, because a surviving child would slow down the next measurement."""
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         output, errors = process.communicate(timeout=timeout)

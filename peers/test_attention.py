@@ -26,7 +26,7 @@ def took(forward, backward):
 
 
 class Processes(unittest.TestCase):
-    def test_children_end_with_a_process_that_takes_too_long(self):
+    def test_timeout_kills_the_children_of_a_process(self):
         with tempfile.TemporaryDirectory() as folder:
             trace = Path(folder, "trace")
             child = f"import time, pathlib; time.sleep(1.5); pathlib.Path({str(trace)!r}).touch()"

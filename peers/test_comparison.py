@@ -37,7 +37,7 @@ def compared(**outcomes):
 
 
 class Statistics(unittest.TestCase):
-    def test_statistics_match_hand_count(self):
+    def test_statistics_match_hand_computed_values(self):
         t = records.time_stats([4.0, 1.0, 2.0, 3.0])
         self.assertEqual(
             (t["median"], t["mean"], t["min"], t["max"], t["total"], t["count"]), (2.5, 2.5, 1.0, 4.0, 10.0, 4)
@@ -56,7 +56,7 @@ class Statistics(unittest.TestCase):
         t = records.time_stats([2.0])
         self.assertEqual((t["std"], t["std_population"], t["ci_low"], t["ci_high"]), (None, 0.0, None, None))
 
-    def test_residue_closes_the_step(self):
+    def test_phases_and_residue_add_up_to_the_step(self):
         c = model_config.resolve("small", None, {}) | {
             "dtype": "float32",
             "mode": "eager",
@@ -145,7 +145,7 @@ class Comparison(unittest.TestCase):
         self.assertLessEqual(low, 3.0)  # third of twelve; the median is below it with probability 1.9 %
         self.assertGreaterEqual(high, 10.0)
 
-    def test_rounds_are_in_random_order(self):
+    def test_columns_run_in_a_random_order_in_each_round(self):
         columns = comparison.columns_of("all")
         orders = [comparison.order_of(columns, 1, CASE, done) for done in range(6)]
         self.assertEqual(orders, [comparison.order_of(columns, 1, CASE, done) for done in range(6)])
@@ -188,7 +188,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(against, want)
         self.assertEqual(set(result["ratios"]), {"laptime-eager", "laptime-compile"})
 
-    def test_six_rounds_decide(self):
+    def test_six_rounds_are_enough_for_a_verdict(self):
         def rounds(*seconds, peak=1 << 30):
             return [record([s] * 3, peak=peak) for s in seconds]
 
@@ -208,7 +208,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual((ratio["verdict"], ratio["ci_low"], ratio["ci_high"]), ("faster", 1.5, 1.5))
         self.assertEqual((ratio["memory"], ratio["second_memory"]), (0.5, 0.5))
 
-    def test_repeated_column_is_the_noise_of_the_machine(self):
+    def test_repeated_column_is_compared_with_the_original(self):
         result = compared(
             laptime_eager=[record([1.0])] * 6,
             **{"laptime_eager+again": [record([1.0])] * 6},
@@ -238,7 +238,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(result["ratios"], {})
         self.assertIn("jax", comparison.case_text(result))
 
-    def test_shows_wrong_losses(self):
+    def test_marks_rows_with_wrong_losses(self):
         result = compared(laptime_eager=[record([1.0], [9.0])], jax=[record([2.0], [9.1])])
         self.assertFalse(result["fine"])
         self.assertIn("WRONG", comparison.case_text(result))
@@ -278,7 +278,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(list(found.values()), [0.8, 0.5, 0.5])
         self.assertEqual(comparison.floor_of_row({"arithmetic": "float32"}, both | {"multiply_add_seconds": None}), 0.5)
 
-    def test_ieee_column_runs_only_in_float32(self):
+    def test_ieee_column_runs_only_float32_cases(self):
         ieee = [c for c in comparison.columns_of("all") if c.name == "laptime-compile-ieee"]
         self.assertEqual([c.dtype for c in ieee], ["float32"])
         self.assertEqual(comparison.columns_of("laptime-compile-ieee+again")[0].dtype, "float32")
@@ -323,7 +323,7 @@ class Floor(unittest.TestCase):
         self.assertEqual(found, {"float32": 450e9, "split": 1.1e12, "bfloat16": 6e12, "bandwidth": 2.0 * 2**30})
         self.assertIsNone(floor.parse_peaks("Failed to match any benchmarks"))
 
-    def test_floor_of_the_small_model(self):
+    def test_floor_of_the_small_model_matches_hand_computed_values(self):
         c = model_config.resolve("small", "2025", {}) | {"dtype": "float32", "pass": "step"}
         flops, moved = floor.work(c)
         self.assertAlmostEqual(flops / 1e9, 743 + 14.5, 0)
@@ -339,7 +339,7 @@ class Floor(unittest.TestCase):
         self.assertIsNone(floor.seconds(c, None))
         self.assertIsNone(floor.work(model_config.resolve("small", "2024", {})))
 
-    def test_parts_are_less_than_the_whole(self):
+    def test_work_of_forward_and_backward_adds_up(self):
         c = model_config.resolve("small", "2025", {}) | {"dtype": "float32"}
         work = {p: floor.work(c | {"pass": p}) for p in comparison.PASSES}
         both = tuple(a + b for a, b in zip(work["forward"], work["backward"]))

@@ -49,7 +49,7 @@ class Options(unittest.TestCase):
         self.assertEqual((config["device"], config["autocast"]), ("cpu", "cpu"))
         self.assertNotIn("device", records.empty_record(config)["name"])
 
-    def test_gpu_has_its_own_casts_and_name(self):
+    def test_gpu_records_name_the_device_and_cuda_autocast(self):
         config = self.config("--device", "cuda", "--dtype", "bfloat16", "--mode", "compile")
         self.assertEqual((config["device"], config["autocast"]), ("cuda", "cuda"))
         self.assertEqual(pytorch_step.math_mode(config), "bfloat16 (autocast, CUDA lists)")
@@ -99,7 +99,7 @@ class Clocks(unittest.TestCase):
         self.assertEqual([round(mark, 9) for mark in marks], [0.0, 0.002])
         self.assertGreater(host, 0)
 
-    def test_record_keeps_the_first_host_times(self):
+    def test_empty_host_samples_keep_earlier_host_times(self):
         whole = {"pass": "step"}
         found = {"time": {"step": {"median": 2.0}}, "config": whole, "host": None}
         records.fill_host(found, [2.1, 2.0, 2.2])
@@ -142,7 +142,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(summary[0], ["case", "laptime-compile", "pytorch-tuned", "fastest peer / laptime-compile"])
         self.assertEqual(summary[1][1], "1.0000 (1024)")
 
-    def test_tf32_losses_may_differ_more(self):
+    def test_tf32_allows_larger_loss_differences(self):
         def fine(loss):
             by_name = {
                 "laptime-compile": [record([1.0], 1, 1, losses=[9.0])],
@@ -153,7 +153,7 @@ class Comparison(unittest.TestCase):
         self.assertTrue(fine(9.005))
         self.assertFalse(fine(9.02))
 
-    def test_ignores_threads_of_the_host(self):
+    def test_gpu_configs_may_differ_in_host_threads(self):
         same = {k: 1 for k in comparison.MUST_AGREE} | {"device": "cuda"}
         ours, theirs = ({"config": same | {"threads": n}} for n in (1, 2))
         self.assertEqual(comparison.differing_configs(ours, theirs), [])
@@ -169,7 +169,7 @@ class Comparison(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    def test_whole_case_on_a_card(self):
+    def test_run_measures_a_whole_case_on_a_card(self):
         given = {"batch_size": 4, "context_length": 512, "optimizer": "torch", "warmup": 0, "steps": 2}
         config = model_config.resolve("small", "2025", given) | {
             **{"dtype": "tf32", "pass": "step", "device": "cuda", "threads": 1, "mode": "compile", "system": "laptime"},
@@ -221,7 +221,7 @@ class WithoutACard(unittest.TestCase):
                 self.refused((*words, program), "--device cuda: not available: no NVIDIA driver")
                 self.refused((*words, Path(folder, "none")), "none is not there; build it")
 
-    def test_rejects_what_a_device_lacks(self):
+    def test_rejects_types_and_columns_that_a_device_lacks(self):
         self.refused((sys.executable, PEERS / "run", "--cases", "small:4x8:tf32"), "tf32 .* use --device cuda")
         self.refused((sys.executable, PEERS / "run", "--device", "cuda", "--columns", "jax"), "'jax' is for --device cpu")
         self.refused((PEERS / "setup", "rocm"), "unknown words 'rocm'")
@@ -236,7 +236,7 @@ class WithoutACard(unittest.TestCase):
 
 @unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
 class Streams(unittest.TestCase):
-    def test_pytorch_streams_have_the_same_bits(self):
+    def test_pytorch_streams_have_the_bits_of_numpy_streams(self):
         program = (
             "import torch, streams, streams_torch\n"
             "streams_torch._CHUNK = 1000\n"

@@ -19,7 +19,7 @@ GOLDEN = PEERS.parent / "tests/golden_hf"
 
 
 class Models(unittest.TestCase):
-    def test_counts_match_the_library(self):
+    def test_parameter_counts_match_the_library(self):
         with open(model_folder.KNOWN, encoding="utf-8") as lines:
             rows = [row for row in csv.DictReader(lines) if row["model_type"] not in ("gpt2", "gpt_neox")]
         self.assertGreater(len(rows), 10)
@@ -27,7 +27,7 @@ class Models(unittest.TestCase):
             config = model_folder.resolve(row["model"], None, {})
             self.assertEqual(model_config.parameter_count(config), int(row["parameters"]), row["model"])
 
-    def test_reads_sizes_of_folders(self):
+    def test_reads_sizes_from_model_folders(self):
         want = {"llama": ("llama", 4, 2, 16), "qwen2": ("qwen2", 6, 2, None), "gpt2": ("gpt2_hf", 4, 4, None)}
         for name, expected in want.items():
             config = model_folder.resolve(str(GOLDEN / name), None, {"context_length": 16})

@@ -76,7 +76,7 @@ def main() -> int:
             elif target not in layers[layer]:
                 problems.append(f'src/{path}: layer {layer} may not include "{included}" of layer {target}')
             elif layer == "kernels" and own_op(path) and own_op(included) not in (None, own_op(path)):
-                problems.append(f'src/{path}: a kernel sees only its own op, not "{included}"')
+                problems.append(f'src/{path}: a kernel may include only its own op, not "{included}"')
     print("\n".join(problems) if problems else f"{len(files)} files keep to the layers")
     return 1 if problems else 0
 

@@ -84,7 +84,7 @@ RULES = [
     ),
     Rule(
         name="dynamic_cast",
-        why="Callers use functions of Backend; a cast depends on which device it is.",
+        why="Callers use functions of Backend; a cast ties the code to one device.",
         forbidden=r"\bdynamic_cast\b",
     ),
     Rule(

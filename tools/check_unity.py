@@ -4,8 +4,8 @@
 The builds of quickstart, tests and sanitizers (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake)
 compile several sources of a layer or of a test program together, in the order of their paths, and a new file moves its
 neighbours to other groups. Names must therefore be unique within a layer.
-Finds types, constants, and functions with the same types of parameters in anonymous namespaces, and static ones. A
-heuristic.
+Compares types, constants and functions (with their parameter types) that are static or in anonymous namespaces. A
+heuristic that parses with regular expressions.
 Prints one line per violation, FILE:LINE: NAME is defined in OTHER too, and exits with 1 if there is any.
 Usage: check_unity.py [SOURCE_DIR]
 """
@@ -25,7 +25,7 @@ FUNCTION = re.compile(r"[\w:\[\]][\w:<>,&*\s\[\]]*?[\s&*](\w+)\((.*)\)\s*(?:cons
 
 
 def without_texts(lines: list[str]) -> str:
-    """Returns the code without directives and comments, with a 0 for each string, character and default of {}."""
+    """Returns the code without directives and comments, with a 0 for each string, character and default argument {}."""
     code = ["" if line.startswith("#") else line for line in lines]
     text_or_comment = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|(//[^\n]*)'
     text = re.sub(text_or_comment, lambda found: "" if found[1] else "0", "\n".join(code))

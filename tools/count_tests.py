@@ -36,7 +36,7 @@ def count(output: str, program_failed: bool, name: str) -> tuple[int, list[str],
     else:
         return (0, [name], []) if program_failed else (1, [], [])
     if program_failed and not failed:
-        failed = [f"{name} (ended before its time)"]
+        failed = [f"{name} (exited before all tests ran)"]
     return passed, failed, skipped
 
 

@@ -3,8 +3,8 @@
 
 Usage: first_run.py [--build]
 Prints one line of progress for the build, then a screen of results, each row as soon as it is measured. The program has
-kernels for this machine alone. --build stops after the build, which then has the kernels of every machine.
-Logs are kept in build/quickstart/, except that of the build, build/quickstart_build.log. Records of the small model go
+kernels only for this machine. With --build it has kernels for every machine, and only the build runs.
+The log of the build is build/quickstart_build.log; other logs are in build/quickstart/. Records of the small model go
 to the user's store.
 """
 

@@ -51,7 +51,7 @@ def of_steps(wish: str, states: list[str]) -> Verdict:
 
 def products(text: str) -> Verdict:
     found = re.search(r"(\d+) below 95.0 % of the best; least ([\d.]+) %", text)
-    verdict = at_least("products, of cuBLASLt's best", 0.95, float(found[2]) / 100 if found else None, percent)
+    verdict = at_least("products, share of cuBLASLt's best", 0.95, float(found[2]) / 100 if found else None, percent)
     return replace(verdict, verdict="missed") if found and int(found[1]) > 0 else verdict
 
 
@@ -144,10 +144,10 @@ def predicted_memory(records: list[dict]) -> Verdict:
         if record["status"] == "ok" and (memory["predicted_peak_bytes"] or 0) >= LARGE and memory["reserved_bytes"]:
             apart.append((abs(memory["reserved_bytes"] / memory["predicted_peak_bytes"] - 1), record["name"]))
     if not apart:
-        return Verdict("predicted peak of memory", wanted, "", "not measured")
+        return Verdict("predicted peak memory", wanted, "", "not measured")
     worst, name = max(apart)
     verdict = "ok" if worst <= PEAK_WITHIN else "missed"
-    return Verdict("predicted peak of memory", wanted, f"{percent(worst)} at most, of {len(apart)} points ({name})", verdict)
+    return Verdict("predicted peak memory", wanted, f"{percent(worst)} at most, of {len(apart)} points ({name})", verdict)
 
 
 def documents(records: list[dict]) -> Verdict:
@@ -180,8 +180,8 @@ def verdicts(outputs: dict[str, str], states: dict[str, str], records: list[dict
     every += [*mfu(records, "gpt2-124M", 0.45), *mfu(records, "gpt2-1558M", 0.52), attention(records)]
     every += [
         products(outputs.get("products", "")),
-        of_bandwidth("AdamW, of the measured bandwidth", of_step, ("adamw",)),
-        of_bandwidth("norms, of the measured bandwidth", of_step,
+        of_bandwidth("AdamW, share of the measured bandwidth", of_step, ("adamw",)),
+        of_bandwidth("norms, share of the measured bandwidth", of_step,
                      ("rms_norm", "rms_norm_backward", "layer_norm", "layer_norm_backward")),
         documents(records),
         predicted_memory(records),
@@ -190,7 +190,7 @@ def verdicts(outputs: dict[str, str], states: dict[str, str], records: list[dict
 
 
 def table(rows: list[Verdict]) -> str:
-    cells = [("wish", "wanted", "got", "verdict"), *((v.wish, v.wanted, v.got, v.verdict) for v in rows)]
+    cells = [("goal", "wanted", "measured", "verdict"), *((v.wish, v.wanted, v.got, v.verdict) for v in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(3)]
     return "\n".join("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[3]]) for row in cells)
 

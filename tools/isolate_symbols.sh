@@ -18,7 +18,7 @@ done
 
 # Rejects code that runs before main, because it would run on every machine regardless of its instruction set.
 if nm "$object" | grep -q ' _GLOBAL__sub_I_'; then
-  echo "$object: a global needs code to run before main, compiled for $isa, on every machine." >&2
+  echo "$object: a global variable is initialised by code for $isa, which would run before main on every machine." >&2
   echo "Make it a constant expression (no std::string or std::vector in it), or a static inside a function." >&2
   rm -f "$object"
   exit 1

@@ -52,8 +52,8 @@ SECTIONS = [
      ["profile --model small {m} --pass inference,forward_backward,step --view classes --top 4 --traced-steps 3"],
      ""),
     ("How does softmax compare with the two products around it in time and FLOPs?",
-     "One document finds softmax as slow as the products on a GPU although it has far fewer FLOPs. The bound says why: softmax moves "
-     "bytes, the products multiply.",
+     "One document finds softmax as slow as the products on a GPU although it has far fewer FLOPs. The bound says why: memory "
+     "bandwidth limits softmax, arithmetic limits the products.",
      ["profile --model small {m} --view attention"],
      ""),
     ("Where does compile mode save time?",
@@ -73,7 +73,8 @@ SECTIONS = [
      ["memory --model small {m}"],
      ""),
     ("How long would a step take on another machine, and what would fit there?",
-     "The machines of `laptime list devices` are known by their data sheets, and GPUs by what programs reached of them.",
+     "The machines of `laptime list devices` are described by their data sheets, and GPUs also by the "
+     "rates that programs reach on them.",
      ["plan --model small,medium,large --context 512 --dtype bfloat16 --device h100,rtx4090,rtx3070 --largest"],
      ""),
     ("What do sums in float16 lose?",
@@ -96,7 +97,7 @@ WRONG = """## What the documents got wrong
   every phase in place.
 - **A number without an interval.** Several tables have a mean of five steps. Here a figure is a median with an interval.
 - **First steps inside the mean.** With no warm-up the documents' means contain allocation and kernel selection. Here the
-  excess of the first steps is a figure of its own.
+  excess of the first steps is a separate figure.
 - **Number types of the toy model.** One document states parameters in float16 and a first layer in float32. Autocast does the
   opposite: parameters stay float32, and the first layer's output is lowered.
 - **Traces that do not match the clock.** A profiler's overhead was not stated. Here traced and untraced steps run in turn,
@@ -146,7 +147,7 @@ def main() -> None:
         print("The source documents ([models and editions](models.md)) ask where the time and the memory of a "
               "training\nstep go. Each question below is one command, followed by what it printed on the machine where "
               "this page was made\n(`tools/make_tutorial.py`). The machine was shared with other work, so the times "
-              "show the form of an answer; run the\ncommands for those of your own machine.\n")
+              "only illustrate the answers; run\nthe commands for those of your own machine.\n")
         print("```text\n" + "\n".join(line for line in machine if line.startswith("cpu")) + "\n```\n")
         for heading, before, commands, after in SECTIONS:
             print(f"## {heading}\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the pictures of pages in docs/images: captures parts of the page of docs/images/report.toml, which it runs, and of the
-page of published figures.
+"""Makes the pictures in docs/images: runs docs/images/report.toml, and captures parts of its page and of the page of
+published figures.
 
 Usage: tools/report_pictures.py [--program build/release/laptime] [--store FILE]
        tools/report_pictures.py --page PAGE.html --images FOLDER

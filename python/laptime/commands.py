@@ -53,7 +53,7 @@ def _reject_own(command: str, options: dict[str, Option]) -> None:
     for name in _OWN_OPTIONS:
         if name in options:
             raise program.Error(f"laptime.{command}: {name} is not an option here, since the result is data; to write a "
-                                "file, use laptime.run or what to_pandas() gives")
+                                "file, use laptime.run or the table from to_pandas()")
 
 
 def _lines_of(command: str, arguments: Iterable[str | os.PathLike[str]], options: dict[str, Option], progress: bool,
@@ -125,7 +125,7 @@ def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, p
 
 def report(filter: str = "", *, html: str | os.PathLike[str] | None = None, progress: bool = True,  # noqa: A002
            **options: Option) -> Page:
-    """Makes a page with charts of stored records or of a sweep, which notebooks show. `html` is its file; default: a new one."""
+    """Makes a page with charts of stored records or of a sweep, in the file `html` (default: a temporary one)."""
     if html is None:
         descriptor, html = tempfile.mkstemp(prefix="laptime_", suffix=".html")
         os.close(descriptor)
@@ -159,7 +159,7 @@ def run(command: str, *arguments: str, **options: Option) -> str:
 
 
 def options(command: str = "bench") -> dict[str, str]:
-    """Returns the options of a command, named as keywords, and the meanings that the program gives for them."""
+    """Returns the options of a command, named as keywords, each with its help text."""
     found = {}
     for line in _printed(["completion", "words", "--", command, "--"]).splitlines():
         flag, _, meaning = line.partition("\t")

@@ -614,7 +614,7 @@ def report(
     weight_tie: Option=None,
     weights: Option=None,
 ) -> Page:
-    """Makes a page with charts of stored records or of a sweep, which notebooks show. `html` is its file; default: a new one."""
+    """Makes a page with charts of stored records or of a sweep, in the file `html` (default: a temporary one)."""
     ...
 
 def export(
@@ -718,7 +718,7 @@ def run(command: str, *arguments: str, **options: Option) -> str:
     ...
 
 def options(command: str='bench') -> dict[str, str]:
-    """Returns the options of a command, named as keywords, and the meanings that the program gives for them."""
+    """Returns the options of a command, named as keywords, each with its help text."""
     ...
 
 def version() -> str:

@@ -185,7 +185,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
     if code == _OK:
         return records
     if code in (_FAILED, _UNDECIDED) and lines:
-        warnings.warn(message_of(errors) or "laptime: not every point has succeeded; see status and reason", LaptimeWarning,
+        warnings.warn(message_of(errors) or "laptime: some points did not succeed; see status and reason", LaptimeWarning,
                       stacklevel=4)
         return records
     raise Error(failure(code, errors), records)

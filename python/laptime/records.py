@@ -55,7 +55,7 @@ def _bytes(count: float) -> str:
 
 
 def _uncertainty(record: dict[str, Any]) -> float:
-    """Larger half of the median's 95 % interval as a fraction of the median; for 2 to 5 samples, half of the mean's
+    """Longer side of the median's 95 % interval as a fraction of the median; for 2 to 5 samples, half of the mean's
     interval by Student's t as a fraction of the mean; 1 for a single sample; 0 for a prediction."""
     seconds, low, high = (record.get(key) for key in ("median_s", "ci_low_s", "ci_high_s"))
     if seconds and low is not None and high is not None:
@@ -223,7 +223,7 @@ class Reports(Sequence):
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
         """The rows of one table (the first, if none is named) of all points; the column `name` identifies the point.
 
-        If there are no tables, for example because no point could be planned, the names, statuses and reasons of the points.
+        Without any table, for example if no point could be planned, returns names, statuses and reasons of the points.
 
         Raises:
             KeyError: no report has a table of this name; the names are in `tables`.
@@ -233,7 +233,7 @@ class Reports(Sequence):
             return _frame({"name": one.name, "status": one.status, "reason": one.reason} for one in self._reports)
         table = known[0] if table is None else table
         if table not in known:
-            raise KeyError(f"no table {table!r}; there are {', '.join(known) or 'none'}")
+            raise KeyError(f"no table {table!r}; the tables are: {', '.join(known) or 'none'}")
         return _frame(self._rows(table))
 
     def __repr__(self) -> str:

@@ -213,8 +213,8 @@ def measure(step: Callable[[], Any], *, sync: Callable[[], Any] | None = None,
 
     `laptime.measure(step, model="small", batch=4, context=256, name="flash")`
 
-    `step` does one training step and may return its loss, as a number or as something with `item()`, which is called
-    outside of the timed part. It runs until the program knows the median; warm-up, samples, budget and verdict follow
+    `step` does one training step and may return its loss, as a number or as an object whose `item()` is called outside
+    of the timed part. It is called until the median is known well enough; warm-up, samples, budget and verdict follow
     the rules of `bench`. Inside `step`, `with laptime.phase("forward"):` times a part of it.
 
     `sync` is called at the end of each step and phase, inside the timed part, for example `torch.cuda.synchronize`.

@@ -109,7 +109,7 @@ class Attention(ProgramTest):
         records = self.records(*words, "--context", f"{largest},{int(largest) + 1}")
         self.assertEqual([record["status"] for record in records], ["ok", "out_of_memory"])
 
-    def test_a_column_has_the_bytes_before_backward(self):
+    def test_before_backward_column_matches_hand_computed_bytes(self):
         words = "--batch 2 --d-model 16 --context 64 --mode eager --device roofline:l4 --columns attention".split()
         done = self.attention(*words, "--output", "csv")
         self.assert_ok(done)

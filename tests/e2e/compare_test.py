@@ -56,7 +56,7 @@ class ComparePoints(CompareTest):
         whole = report["tables"]["phases"][-1]
         self.assertEqual((whole["ratio"], whole["verdict"], report["findings"]), (1, "same", []))
 
-    def test_exit_code_tells_ci_the_verdict(self):
+    def test_fail_above_sets_the_exit_code(self):
         slower = [*PREDICTED, "--delay", "none,matmul=10us"]
         done = self.run_points(*slower, "--fail-above", "2%")
         self.assertEqual(done.returncode, 1)
@@ -134,7 +134,7 @@ class ComparePrograms(CompareTest):
         self.assertEqual(len(report["tables"]["rounds"]), 8)
         self.assert_ok(self.compare(*PREDICTED, "--program", f"{BINARY},{BINARY}", "--fail-above", "5%"))
 
-    def test_measures_the_point_of_a_sweep_file_that_has_options_of_the_output(self):
+    def test_program_comparison_accepts_output_options_in_a_sweep_file(self):
         sweep = self.folder / "sweep.toml"
         sweep.write_text('device = "roofline:h100"\nmode = "compile"\noutput_file = "kept.json"\noutput = "json"\nresume = true\n')
         done = self.compare(*TINY, "--config", sweep, "--program", f"{BINARY},{BINARY}", "--store", self.store)
@@ -283,7 +283,7 @@ class CompareFiles(CompareTest):
         self.assert_ok(done)
         self.assertIn("step another", done.stdout)
 
-    def test_compares_two_points_of_different_names_only_if_their_work_is_equal(self):
+    def test_points_with_different_names_and_work_require_the_anyway_option(self):
         record = self.measure("a.json")[0]
         for change in ({"context_length": 32}, {"d_model": 64}, {"pass": "forward"}):
             with self.subTest(change):
@@ -296,7 +296,7 @@ class CompareFiles(CompareTest):
                 self.assertIn("--anyway", done.stderr)
                 self.assert_ok(self.compare("a.json", "b.json", "--anyway"))
 
-    def test_rejects_other_machines_and_arithmetic_without_anyway(self):
+    def test_different_machines_or_arithmetic_require_the_anyway_option(self):
         record = self.measure("a.json")[0]
         for change, said in (({"fingerprint": "another"}, "different machines"),
                              ({"math_mode": "bfloat16"}, "their arithmetic differs"),

@@ -102,7 +102,7 @@ class Completion(ProgramTest):
                 self.assertEqual([found.split("\t")[0] for found in text.splitlines()], [completed])
 
     @needs("groff")
-    def test_the_manual_page_has_no_warnings(self):
+    def test_manual_page_formats_without_warnings(self):
         page = self.laptime("man")
         self.assert_ok(page)
         done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=page.stdout, text=True, check=False,

@@ -78,12 +78,12 @@ class CudaRanks(ProgramTest):
         self.assertEqual(record["status"], "failed")
         return record
 
-    def test_an_error_of_nccl_ends_the_run_with_a_reason(self):
+    def test_nccl_error_fails_the_run_with_a_reason(self):
         self.environment["LAPTIME_FAKE_NCCL_FAIL"] = "6@3"
         for mode in ("eager", "compile"):
             self.assertIn("remote process exited", self.failed("--mode", mode)["reason"])
 
-    def test_a_killed_rank_ends_the_run_with_a_reason(self):
+    def test_killed_or_stopped_rank_fails_the_run_with_a_reason(self):
         for number, reason in ((signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "silent")):
             process = self.start("bench", "--store", self.store, *MODEL, "--ranks", "2", "--warmup", "0", "--steps",
                                  "100000000", "--output", "json")

@@ -36,7 +36,7 @@ class WithoutCard(ProgramTest):
         self.assertIn("use --device cpu or roofline:NAME", done.stderr)
 
     @unittest.skipUnless((Path(BINARY).parent / "test_ops").exists(), "test_ops is not built")
-    def test_gpu_check_refuses_to_run(self):
+    def test_gpu_check_refuses_to_run_without_a_gpu(self):
         done = run([CHECK, BINARY, "--folder", self.folder / "check"], self.environment)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no GPU to check: cuda", done.stderr)
@@ -152,13 +152,13 @@ class OnTheFakeCard(ProgramTest):
                     losses.append(self.stored()[-1]["loss"]["values"])
                 self.assertEqual(*losses)
 
-    def test_recomputation_keeps_the_loss(self):
+    def test_recomputation_does_not_change_the_loss(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile", "--reproducible"]
         self.assert_ok(self.bench(*words, "--recompute", "none,block"))
         plain, recomputed = self.stored()
         self.assertAlmostEqual(plain["loss"]["values"][0], recomputed["loss"]["values"][0], places=5)
 
-    def test_padded_logits_of_an_odd_vocabulary(self):
+    def test_padded_logits_of_an_odd_vocabulary_match_the_cpu(self):
         """In compile mode, products of padded logits give the same losses as the CPU and use the planned memory."""
         words = [*MODEL[:-4], "--batch", "1", "--vocab", "1003", "--context", "16", "--warmup", "0", "--steps", "2", "--mode", "compile"]
         for dtype, places in (("float32", 5), ("bfloat16", 2)):
@@ -182,7 +182,7 @@ class OnTheFakeCard(ProgramTest):
                     for ours, other in zip(record["loss"]["values"], on_cpu["loss"]["values"], strict=True):
                         self.assertAlmostEqual(ours, other, places=places)
 
-    def test_a_lost_card_gives_each_point_a_reason(self):
+    def test_cuda_errors_fail_each_point_with_a_reason(self):
         for status, words in ((700, "illegal memory access"), (214, "nvidia-smi -q -d ECC"), (702, "timed out"), (46, "nvidia-smi")):
             with self.subTest(status=status):
                 self.environment["LAPTIME_FAKE_CUDA_FAIL"] = f"{status}@40"
@@ -194,7 +194,7 @@ class OnTheFakeCard(ProgramTest):
                 for record in records:
                     self.assertIn(words, record["reason"])
 
-    def test_memory_used_by_other_programs_is_unavailable(self):
+    def test_memory_of_other_programs_is_not_counted_as_available(self):
         self.environment["LAPTIME_FAKE_CUDA_TAKEN"] = str((4 << 30) - (32 << 20) - 50_000)  # cuBLASLt takes 32 MiB
         self.bench(*TINY, *ONE_STEP, "--device", "cuda")
         (record,) = self.stored()
@@ -275,7 +275,7 @@ class OnTheFakeCard(ProgramTest):
     def test_nvtx_tool_receives_range_names(self):
         tool = FAKE / "liblaptime_fake_nvtx.so"
         if not tool.exists():
-            self.skipTest("built without the header of NVTX")
+            self.skipTest("built without the NVTX header")
         heard = self.folder / "ranges.txt"
         self.environment |= {"NVTX_INJECTION64_PATH": str(tool), "LAPTIME_FAKE_NVTX_OUTPUT": str(heard)}
         self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "1", "--device", "cuda", "--mode", "eager"))
@@ -289,7 +289,7 @@ class OnTheFakeCard(ProgramTest):
             self.assertIn("      " + name, step)
 
     def test_profiles_attention_alone(self):
-        """Its outputs are checked before the trace, which frees them."""
+        """Outputs must be checked before the traced steps, which free them."""
         self.assert_ok(self.laptime("profile", "--model", "attention", "--d-model", "16", "--context", "16", "--batch", "1",
                                     *ONE_STEP, "--mode", "eager,compile", "--device", "cuda", "--store", self.store))
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "ok"])

@@ -140,7 +140,7 @@ class Limits(ProgramTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn("ulimit -s", done.stderr)
 
-    def test_a_small_address_space_is_out_of_memory(self):
+    def test_small_address_space_is_reported_as_out_of_memory(self):
         """Tries limits at which the program cannot start, at which the point does not fit, and at which it fits."""
         refused = 0
         for kibibytes in range(24_000, 96_000, 9_000):

@@ -43,7 +43,7 @@ class Float16(ProgramTest):
                 shown = self.laptime("show", "--last", "--store", self.store).stdout
                 self.assertIn(note, " ".join(shown.split()))
 
-    def test_a_skipped_step_keeps_the_loss(self):
+    def test_skipped_steps_do_not_change_the_loss(self):
         training = next(iter(TRAININGS.values()))
         losses = self.record(*options_of(training), "--mode", "eager")["loss"]["values"]
         skipped = training["skipped"]
@@ -51,7 +51,7 @@ class Float16(ProgramTest):
         self.assertEqual(len(set(losses[: len(skipped) + 1])), 1)
         self.assertNotEqual(losses[len(skipped)], losses[len(skipped) + 1])
 
-    def test_both_modes_train_with_every_kind_of_scale(self):
+    def test_both_modes_train_with_every_loss_scale(self):
         for mode in ("eager", "compile"):
             for scale in ("dynamic", "1024", "none"):
                 with self.subTest(mode=mode, scale=scale):

@@ -36,7 +36,7 @@ class Formats(ProgramTest):
                     if form == "json":
                         json.loads(done.stdout)
 
-    def test_rejects_other_formats_with_a_list(self):
+    def test_rejects_unlisted_formats_and_lists_the_valid_ones(self):
         for command in ("profile", "memory", "plan", "explain", "compare", "selfcheck", "history"):
             with self.subTest(command=command):
                 done = self.laptime(command, *COMMANDS.get(command, []), "--output", "samples")
@@ -48,7 +48,7 @@ class Formats(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("table, markdown, csv, json, jsonl", done.stderr)
 
-    def test_rejects_other_formats_of_dumps(self):
+    def test_dumps_are_written_only_as_plain_text(self):
         self.assert_ok(self.laptime("explain", *POINT, "--dump", "plan"))
         done = self.laptime("explain", *POINT, "--dump", "plan", "--output", "json")
         self.assertEqual(done.returncode, 2)

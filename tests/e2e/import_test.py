@@ -73,7 +73,7 @@ class Import(ProgramTest):
         self.assertEqual(others[2:], [others[2]] * 2)
         self.assertNotEqual(others[2], runs[2])
 
-    def test_an_older_record_stays_older_than_those_of_the_store(self):
+    def test_orders_imported_records_by_date(self):
         record = self.stored(self.other)[0]
         older = record | {"created": "2020-01-02T10:15:00Z", "run": "2020-01-02T10:15:00Z-1", "label": "older"}
         newer = record | {"created": "2020-01-02T10:16:00Z", "run": "2020-01-02T10:16:00Z-2", "label": "newer"}
@@ -90,7 +90,7 @@ class Import(ProgramTest):
         self.assertEqual(labels("show", "--last", "--output", "jsonl", "--columns", "all"), ["newer"])
         self.assertEqual(labels("export", "jsonl", "--newest"), ["newer"])
 
-    def test_the_name_of_a_run_selects_one_machine(self):
+    def test_run_name_selects_records_of_one_machine(self):
         record = self.stored(self.other)[0]
         run = "2020-01-02T10:15:00Z-1"
         for machine in ("mine", "theirs"):
@@ -106,7 +106,7 @@ class Import(ProgramTest):
         self.assertEqual(machines("--run", run[:-1]), ["mine", "theirs"])
         self.assertEqual(machines("--last"), ["theirs"])
 
-    def test_keeps_the_records_that_a_run_resumed(self):
+    def test_imports_the_list_of_resumed_records(self):
         done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
         self.assert_ok(done)
         for _ in range(2):

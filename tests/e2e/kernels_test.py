@@ -32,7 +32,7 @@ class Kernels(ProgramTest):
             self.assertEqual(again["loss"], chosen["loss"])
             self.assertEqual(again["config"]["kernels_file"], file)
 
-    def test_a_file_may_pin_one_choice_and_be_swept(self):
+    def test_kernels_file_may_pin_one_choice_and_be_swept(self):
         listed = json.loads(self.laptime("explain", *REAL, "--output", "json").stdout)[0]["kernels"]
         one = next(use for use in listed if use["candidates"])
         other = one["candidates"][-1]
@@ -60,7 +60,7 @@ class Kernels(ProgramTest):
         changed = self.bench(*words, "--kernels", "first.json", "--resume").stdout
         self.assertNotEqual(json.loads(changed)[0]["config_hash"], json.loads(first)[0]["config_hash"])
 
-    def test_a_point_without_a_choice_in_the_file_has_a_row(self):
+    def test_point_without_a_choice_in_the_file_is_unsupported(self):
         done = self.laptime("bench", "--store", "none", *MODEL, "--context", "16", "--device", "cpu", *ONE_STEP,
                             "--output", "json", "--output-file", "a.json")
         self.assert_ok(done)

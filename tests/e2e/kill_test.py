@@ -181,7 +181,7 @@ class Interrupt(ProgramTest):
         self.assertEqual(sweep.returncode, 130, errors)
         self.assertEqual([record["status"] for record in read_lines(output)], ["interrupted"])
 
-    def test_control_c_ends_waiting_for_a_locked_store(self):
+    def test_control_c_stops_waiting_for_a_locked_store(self):
         sweep = self.long_sweep()
         self.wait_for_third_point(sweep)
         with contextlib.closing(sqlite3.connect(self.store)) as other:

@@ -96,8 +96,8 @@ class LauncherTest(ProgramTest):
         return f"{script} host"
 
     def prepared_store(self, name: str) -> Path:
-        """Makes a store with kernel choices for the points, so that every sweep runs the same kernels. On a busy machine, a
-        run does not race all signatures, so runs follow until one chooses nothing."""
+        """Makes a store with kernel choices for the points, so that every sweep runs the same kernels. A run on a busy
+        machine does not race all signatures, so runs are repeated until one makes no new choice."""
         store = self.folder / f"{name}.sqlite"
         known = self.folder / "known.sqlite"
         if not known.exists():
@@ -163,7 +163,7 @@ class KillTest(LauncherTest):
         self.assert_nothing_is_left()
         printed = output.read_text().splitlines() if output.exists() else []
         before = [record["name"] for record in self.sweep_of(store)]
-        self.assertEqual(len(before), len(set(before)), "a point is there twice")
+        self.assertEqual(len(before), len(set(before)), "a point is stored twice")
         self.assertGreaterEqual(len(before), len(printed), "a reported point is lost")
         self.recover()
         self.assert_ok(self.laptime(*self.sweep_words(store)))

@@ -210,7 +210,7 @@ class RecordPipe(RecordTest):
         child.stderr.close()
         self.assertEqual(self.stored()[0]["status"], "interrupted")
 
-    def test_infinite_loss_has_no_timing(self):
+    def test_run_with_an_infinite_loss_fails_without_times(self):
         text = lines_of([10_000_000] * 3, loss=2.5) + lines_of([10_000_000] * 9, loss=math.inf)
         answers, (record,) = self.record(text, code=1)
         self.assertEqual(len(answers), 4)
@@ -386,7 +386,7 @@ class Measure(ModuleTest):
         record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)
         self.assertGreater(record["flops"]["mfu_measured"], 0)
         self.assertEqual(record["memory"]["peak_bytes"], 1 << 30)
-        self.assertIsNone(record["machine"]["during"]["waiting_seconds"])  # that of laptime record says nothing of the step
+        self.assertIsNone(record["machine"]["during"]["waiting_seconds"])  # unknown for a step of another process
         (narrow,) = laptime.show(store=self.store)
         self.assertEqual((narrow["system"], narrow["model"], narrow["batch_size"]), ("test", "custom", 2))
 

@@ -71,7 +71,7 @@ class ModelFolder(ProgramTest):
         self.assertNotEqual(self.losses(folder), with_weights)
 
     def test_training_from_the_weights_lowers_the_loss(self):
-        # Each byte is a token. The text has no lower-case letters, because their codes exceed the smallest vocabulary, of 97.
+        # Each byte is a token. The text has no lower-case letters, whose codes are not in the smallest vocabulary (97).
         sentences = ["THE SHIP LEFT THE BAY AT NOON. ", "A GULL SAT ON THE MAST. ", "THE WIND TURNED, AND THE SEA ROSE. "]
         text = self.folder / "log.txt"
         text.write_text("".join(sentences[i * i % 3] + sentences[i % 2] for i in range(40)))
@@ -132,7 +132,7 @@ class ModelFolder(ProgramTest):
         write_safetensors(file, tensors)
         self.assertIn("model.norm.weight", self.refusal("--model", folder, *STEP))
 
-    def test_rejects_a_key_that_changes_the_computation(self):
+    def test_rejects_unsupported_config_keys_that_change_the_computation(self):
         folder = self.copy("qwen2")
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | {"num_experts": 8}))

@@ -253,7 +253,7 @@ class Memory(ProgramTest):
         self.assertEqual(statuses, sorted(statuses, reverse=True))  # first out_of_memory, then ok
         self.assertEqual((statuses[0], statuses[-1]), ("out_of_memory", "ok"))
 
-    def test_the_largest_model_has_a_row_that_states_its_bytes(self):
+    def test_out_of_memory_record_states_requested_bytes_and_reason(self):
         done = self.bench("--model", "10B", "--batch", "64", "--steps", "1", "--output", "json")
         self.assert_ok(done)
         record = json.loads(done.stdout)[0]

@@ -32,7 +32,7 @@ class ParallelPlan(ProgramTest):
             self.assertAlmostEqual(sum(parts), row["peak_bytes"], delta=10)
         self.assertTrue(any(row["fits"].endswith(" too many") and "--shard" in row["remedy"] for row in rows))
 
-    def test_rows_of_several_points_name_their_point(self):
+    def test_rows_name_the_point_if_there_are_several(self):
         words = ["--model", "small", "--batch", "8", "--ranks", "8", "--dtype", "float32,bfloat16", "--store", "none"]
         rows = self.tables(*words, "--device", "h100,b200")["parallel"]
         self.assertEqual({(row["point"], row["device"]) for row in rows},
@@ -73,13 +73,13 @@ class ParallelPlan(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(message, done.stderr)
 
-    def test_published_figures_reject_options_of_points(self):
+    def test_published_rejects_options_of_points(self):
         for words in (["--tokens", "1B"], ["--largest"], ["--by", "cost"], ["--as", "megatron"], ["--grid"]):
             done = self.laptime("plan", "--published", CLUSTERS, *words)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"--published excludes {words[0]}", done.stderr)
 
-    def test_best_rejects_options_that_it_searches(self):
+    def test_best_rejects_options_that_it_searches_over(self):
         for option, value in (("--shard", "parameters"), ("--tensor-parallel", "2"), ("--pipeline-parallel", "2"),
                               ("--micro-batches", "2"), ("--recompute", "block")):
             with self.subTest(option):
@@ -87,7 +87,7 @@ class ParallelPlan(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(f"--best excludes {option}", done.stderr)
 
-    def test_best_keeps_to_the_memory_limit(self):
+    def test_best_obeys_the_memory_limit(self):
         row = self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB", "--best")["parallel"][0]
         self.assertEqual(row["fits"], "yes")
         self.assertLessEqual(row["peak_bytes"], 40 * 2**30)

@@ -21,7 +21,7 @@ class Plan(ProgramTest):
     def rows(self, *words) -> list[dict]:
         return self.plan(*words)["tables"]["plan"]
 
-    def test_plan_and_bench_predict_the_same_for_a_data_sheet(self):
+    def test_plan_and_bench_predict_the_same_time_and_peak(self):
         words = ["--model", "small", "--device", "roofline:h100", "--pass", "forward,step"]
         done = self.bench(*words, "--warmup", "0", "--steps", "1", "--output", "json")
         self.assert_ok(done)
@@ -46,13 +46,13 @@ class Plan(ProgramTest):
             self.assertEqual(fits, "yes", key)
             self.assertNotEqual(next_one, "yes", key)
 
-    def test_largest_context_is_one_that_the_model_accepts(self):
+    def test_largest_context_does_not_exceed_that_of_the_model(self):
         for model, longest in ((["--model", "gpt2", "--num-layers", "1", "--batch", "1"], 1024),
                                ([*MODEL, "--edition", "llama", "--max-context", "24", "--context", "8"], 24)):
             row = self.rows(*model, "--device", "h100", "--mode", "compile", "--store", "none")[0]
             self.assertEqual(row["largest_context"], longest)
 
-    def test_launch_bound_context_is_one_that_the_model_accepts(self):
+    def test_launch_bound_context_does_not_exceed_that_of_the_model(self):
         def below(longest: int) -> int | None:
             report = self.plan(*MODEL, "--edition", "llama", "--context", "8", "--max-context", str(longest), "--device",
                                "h100", "--store", "none")
@@ -71,7 +71,7 @@ class Plan(ProgramTest):
         self.assertEqual(first("--grid"), "all 4 points fit into 76.0 GiB (95 % of 80.0 GiB)")
         self.assertRegex(first("--grid", "--memory-limit", "4GiB"), r"^\d of 4 points fit into 4.00 GiB \(--memory-limit\); not: ")
 
-    def test_grid_shows_only_peaks_of_several_passes(self):
+    def test_grid_shows_only_the_table_of_peaks_by_pass(self):
         words = ["--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
         whole, grid = self.plan(*words), self.plan(*words, "--grid")
         self.assertEqual(list(grid["tables"]), ["peaks_by_pass"])

@@ -1,4 +1,4 @@
-"""A point that crashes, is killed or times out affects only its own row. Also progress, and explain, list and help."""
+"""A point that crashes, is killed or times out affects only its own row. Also progress, explain, list and help."""
 
 import json
 import os
@@ -32,7 +32,7 @@ class FailedPoints(ProgramTest):
     def test_row_states_that_another_process_killed_the_point(self):
         records, code, errors = self.sweep_with_victim(signal.SIGKILL)
         if "oom_kill" not in Path("/proc/vmstat").read_text():
-            self.skipTest("this kernel does not count its kills")
+            self.skipTest("this kernel does not count its OOM kills")
         self.assertEqual([record["status"] for record in records], ["ok", "failed", "ok"])
         self.assertIn("another process", records[1]["reason"])
         self.assertEqual(code, 1, errors)

@@ -47,7 +47,7 @@ class Module(ModuleTest):
         self.assertEqual([(record.is_ok, record.batch_size) for record in records], [(True, 2), (True, 4)])
         self.assertTrue(all(record.median_s > 0 for record in records))
 
-    def test_progress_of_a_sweep_counts_points_and_never_falls(self):
+    def test_progress_of_a_sweep_counts_points_and_never_decreases(self):
         shown = []
         view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
         with mock.patch("laptime.progress._view", return_value=view):
@@ -68,7 +68,7 @@ class Module(ModuleTest):
         laptime.bench(**PREDICTED, seed=4, store=self.store)  # passes the store as a Path
         self.assertEqual([record["seed"] for record in laptime.show(store=self.store)], [4])
 
-    def test_a_missing_value_is_an_empty_cell_in_a_notebook(self):
+    def test_notebook_shows_missing_values_as_empty_cells(self):
         shown = laptime.plan(model="small", device="h100")._repr_html_()
         self.assertIn("<td></td>", shown)
         self.assertNotIn("None", shown)
@@ -95,7 +95,7 @@ class Module(ModuleTest):
             with self.assertRaisesRegex(laptime.Error, "cannot be run"):
                 laptime.version()
 
-    def test_a_failed_point_is_a_record_and_a_warning(self):
+    def test_failed_point_gives_a_record_and_a_warning(self):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             (record,) = laptime.bench(**TINY, warmup=0, steps=1000000, timeout=0.3)
@@ -117,7 +117,7 @@ class Module(ModuleTest):
         self.assertIn(measured.finding("pass_time")["trust"], ("measured", "rough"))
         self.assertIn("matmul", repr(report) + laptime.explain(**TINY))
 
-    def test_a_gate_that_does_not_pass_is_a_report_and_a_warning(self):
+    def test_failed_gate_gives_a_report_and_a_warning(self):
         record = laptime.run("bench", "--model", "small", "--device", "h100", "--output", "json")
         other = json.loads(record)[0]
         for name, step in (("a.json", {}), ("b.json", {"name": "step/other"})):

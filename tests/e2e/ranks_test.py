@@ -67,7 +67,7 @@ class Ranks(ProgramTest):
         self.assertEqual((first["status"], second["status"]), ("ok", "ok"), second["reason"])
         self.assertEqual(first["loss"], second["loss"])
 
-    def test_bytes_sent_and_held_match_zero_sharding(self):
+    def test_bytes_sent_and_held_match_the_shard_option(self):
         for ranks in (2, 4):
             for shard, sums in (("none", 2), ("optimizer", 2), ("gradients", 2), ("parameters", 3)):
                 record = self.records(*STEPS, "--ranks", ranks, "--oversubscribe", "--shard", shard)[0]
@@ -84,7 +84,7 @@ class Ranks(ProgramTest):
                 else:
                     self.assertEqual(held["parameter"], 4 * count)
 
-    def test_a_killed_or_stopped_rank_ends_the_run_with_a_reason(self):
+    def test_killed_or_stopped_rank_fails_the_run_with_a_reason(self):
         for number, reason in ((signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "silent")):
             process = self.start("bench", "--store", self.store, *MODEL, "--threads", "1", "--ranks", "2", "--warmup",
                                  "0", "--steps", "100000000", "--output", "json")

@@ -70,7 +70,7 @@ class ShownRecords(ProgramTest):
         self.assertEqual(self.seeds("--last"), ["9"])
         self.assertEqual(self.seeds(), ["1", "2", "7", "3", "4", "9"])
 
-    def test_rows_from_the_store_are_compared_with_those_of_the_run(self):
+    def test_speedups_include_rows_from_the_store(self):
         words = [*PREDICTED, "--columns", "mode,speedup", "--output"]
         self.assert_ok(self.bench(*words, "csv", "--mode", "eager"))
         for form in ("csv", "table", "jsonl"):
@@ -94,7 +94,7 @@ class ShownRecords(ProgramTest):
 
 
 class SharedStore(ProgramTest):
-    def test_programs_that_resume_share_the_points(self):
+    def test_concurrent_programs_with_resume_share_the_points(self):
         points = 16
         seeds = ",".join(str(seed) for seed in range(1, points + 1))
         words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--steps", "300", "--seed",
@@ -122,7 +122,7 @@ class SharedStore(ProgramTest):
         output, errors = other.communicate(timeout=60)
         self.assertEqual(json.loads(output)[0]["status"], "timeout", errors)
 
-    def test_control_c_ends_waiting_for_another_program(self):
+    def test_control_c_stops_waiting_for_another_program(self):
         words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--resume", "--steps",
                  "1000000"]
         owner = self.start(*words)

@@ -1,4 +1,4 @@
-"""Large stores, kernels files and models: time and memory grow linearly with the request, not quadratically."""
+"""Large stores, kernels files and models: time and memory grow at most linearly with their size."""
 
 import json
 import os
@@ -14,7 +14,7 @@ MODEL = "--model custom --d-model 16 --d-ff 32 --num-heads 2 --context 8 --batch
 
 
 def rows_of(text: str) -> int:
-    """Counts the rows of a table, Markdown or CSV. They begin with a name, or with the parts of it that differ."""
+    """Counts the rows of a table, Markdown or CSV. A row begins with a record's name, or with its differing parts."""
     return len(re.findall(r"^(?:\| )?(?:step/model:custom|step|eager|compile)\b", text, flags=re.MULTILINE))
 
 
@@ -33,7 +33,7 @@ class Scale(ProgramTest):
         return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, output.read_text()
 
     def filled_store(self, count: int):
-        """A store with `count` records, which are copies of two measured ones."""
+        """A store with `count` records, which are copies of two predictions."""
         store = self.folder / f"store{count}.sqlite"
         self.assert_ok(self.laptime("bench", "--store", store, *PREDICTED, *ONE_STEP, "--mode", "eager,compile"))
         with closing(sqlite3.connect(store)) as database:
@@ -92,9 +92,8 @@ class Scale(ProgramTest):
         self.assertEqual(store.read_bytes(), before)
 
     def assert_linear(self, cost_of, small: int, large: int):
-        """Allows twice the time that linear growth would take. Quadratic growth would take four
-        times the allowed time, in every one of the attempts; another program on the machine
-        disturbs only some."""
+        """Allows twice the time that linear growth would take. Quadratic growth would take four times
+        that limit in each attempt, whereas other programs on the machine slow down only some attempts."""
         seen = []
         for _ in range(5):
             start, few, many = cost_of(0), cost_of(small), cost_of(large)

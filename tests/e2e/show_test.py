@@ -66,7 +66,7 @@ class Show(ProgramTest):
         self.assertEqual(len(self.shown("model = custom")[0]), 5)
         self.assertEqual(len(self.shown("model = medium or seed = 3")[0]), 2)
 
-    def test_no_match_names_the_values_that_exist(self):
+    def test_filter_without_match_lists_existing_values(self):
         rows, errors = self.shown("seed = 7 and dtype = bf16")
         self.assertEqual(rows, [])
         self.assertEqual(errors, "laptime: 0 of 3 records match; they have dtype float32; seed 1, 2, 3\n")

@@ -1,4 +1,4 @@
-"""Points run by a Slurm that the test starts: records, killed daemons, points and sweeps, and jobs."""
+"""Points run by a Slurm cluster that the test starts: records, jobs, and killed daemons, points and sweeps."""
 
 import contextlib
 import json

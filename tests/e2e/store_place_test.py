@@ -79,14 +79,14 @@ class Home(ProgramTest):
         del self.environment["HOME"]
         self.assert_measures()
 
-    def test_measures_if_the_home_cannot_be_made(self):
+    def test_measures_if_the_home_cannot_be_created(self):
         (self.folder / "file").write_text("")
         for home in (self.folder / "file", "/proc/none", "/dev/null/home"):
             self.environment["HOME"] = str(home)
             self.assert_measures()
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
-    def test_measures_if_the_home_cannot_be_written(self):
+    def test_measures_if_the_home_is_read_only(self):
         home = self.folder / "home"
         home.mkdir(mode=0o500)
         self.environment["HOME"] = str(home)

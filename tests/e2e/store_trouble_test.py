@@ -32,7 +32,7 @@ class VanishedStore(ProgramTest):
         self.assertEqual(code, 0, errors)
         self.assertIn("written again", errors)
         stored = [record["config"]["seed"] for record in self.stored(store)]
-        self.assertEqual(sorted(stored), sorted(set(stored)), "a record is doubled")
+        self.assertEqual(sorted(stored), sorted(set(stored)), "a record is stored twice")
         self.assertEqual(sorted(stored), list(range(1, POINTS + 1)))
 
     def test_rewrites_records_of_a_removed_store(self):
@@ -106,7 +106,7 @@ class DamagedStore(ProgramTest):
             store.executemany("INSERT INTO records (json) VALUES (?)", [(text,) for text in texts])
             store.commit()
 
-    def test_unreadable_rows_hide_no_others(self):
+    def test_unreadable_rows_do_not_hide_other_rows(self):
         newer = self.stored()[0] | {"schema_version": 99}
         self.insert(json.dumps(newer), '{"schema_version": 1}', "[1, 2]")
         for words, rows in ((["--output", "jsonl"], POINTS), (["--output", "csv"], POINTS + 1),

@@ -36,7 +36,7 @@ class Table(ProgramTest):
             self.assertIn("too many", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
-    def test_environment_variable_columns_sets_the_width_of_a_pipe(self):
+    def test_environment_variable_columns_sets_the_width_in_a_pipe(self):
         self.assert_ok(self.bench(*MODEL, "--device", "h100", "--context", "8,16"))
         widths = {}
         for columns in ("80", "", "nonsense"):
@@ -84,7 +84,7 @@ class Table(ProgramTest):
             self.assertEqual(len(re.findall(rf"\n  {phase} +3( +[\d.]+ [mu]?s){{4}}\n", done.stdout)), 2, done.stdout)
         self.assertEqual(len(re.findall(r"(?m)^warmup .* (untested|noisy|unstable|no_steady_state)$", done.stdout)), 2)
 
-    def test_measured_points_fit_a_screen(self):
+    def test_tables_of_measured_points_fit_a_screen(self):
         words = [*TINY, "--warmup", "1", "--steps", "6"]
         for point in ("bench", ["bench", "--pass", "forward"]):
             lines = self.lines(80, *([point] if isinstance(point, str) else point), "--store", self.store, *words)
@@ -98,7 +98,7 @@ class Table(ProgramTest):
             self.assertRegex(row, r" [\d.]+x \([\d.]+-[\d.]+\)")
         self.assertLessEqual(len([line for line in lines if line.startswith("!")]), 1)
 
-    def test_columns_of_documents_fit_80_columns(self):
+    def test_column_sets_of_source_documents_fit_80_columns(self):
         self.assert_ok(self.bench(*TINY, "--pass", "forward,forward_backward", "--warmup", "0", "--steps", "2"))
         for columns in ("2024", "2025a", "2025c", "2025d"):
             rows = self.lines(80, "show", "--store", self.store, "--columns", columns, "--quiet")

@@ -47,17 +47,17 @@ class CountTests(unittest.TestCase):
             run = subprocess.run([sys.executable, TOOL, path], capture_output=True, text=True, check=True)
         return run.stdout.strip(), run.stderr
 
-    def test_skipped_cases_have_their_reason(self):
+    def test_lists_failed_and_skipped_cases_with_reasons(self):
         counts, names = self.counts([("test_ops", "fail", GTEST), ("e2e", "run", UNITTEST), ("fuzz", "run", "done")])
         self.assertEqual(counts, "4 1 2")
         self.assertIn("failed: Product.Bits", names)
         self.assertIn("skipped: Product.Amx: this machine has no AMX\n", names)
         self.assertIn("skipped: e2e test_page: needs Chromium\n", names)
 
-    def test_a_program_that_exits_early_has_failed(self):
+    def test_program_that_exits_early_counts_as_failed(self):
         counts, names = self.counts([("test_ops", "fail", "[==========] Running 3 tests from 1 test suite.\n")])
         self.assertEqual(counts, "0 1 0")
-        self.assertIn("ended before its time", names)
+        self.assertIn("exited before all tests ran", names)
 
 
 if __name__ == "__main__":

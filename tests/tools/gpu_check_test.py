@@ -39,7 +39,7 @@ class Speed(unittest.TestCase):
         large = gpu_verdicts.against_pytorch("2.7B", "tf32", text)
         self.assertEqual(found(large), [("3.10 x", "ok"), ("1.40 x", "ok")])
 
-    def test_a_peer_out_of_memory_loses_but_ours_is_not_measured(self):
+    def test_out_of_memory_peer_loses_but_out_of_memory_laptime_is_not_measured(self):
         full = row("pytorch-tuned-compile", status="out_of_memory")
         text = compared(row("laptime-compile", 1.0), row("pytorch-tuned", 4.0), full)
         got = gpu_verdicts.against_pytorch("small", "tf32", text)
