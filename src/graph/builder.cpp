@@ -1,6 +1,8 @@
 // Emits nodes, and replays graphs for passes.
 #include "graph/builder.h"
 
+#include <fmt/format.h>
+
 #include "graph/structural_ops.h"
 
 namespace laptime {
@@ -126,7 +128,8 @@ Builder::Scoped Builder::scope_of(ValueId value) {
 
 Builder::Framed::Framed(Builder& builder, const std::string& function)
     : builder_(builder), outer_(builder.current.frame) {
-  builder_.current.frame = function + "@" + builder_.current.scope;  // identifies a single call of the function
+  // Identifies a single call: another micro-batch calls the function in the same scope, but from another frame.
+  builder_.current.frame = fmt::format("{}@{} in {}", function, builder_.current.scope, outer_);
 }
 
 Builder::Parted::Parted(Builder& builder, size_t part) : builder_(builder), outer_(builder.current) {

@@ -85,6 +85,24 @@ TEST(MicroBatches, GiveTheGradientsOfTheWholeBatch) {
   EXPECT_LT(std::sqrt(difference / norm), 1e-6);
 }
 
+// The variables of a micro-batch die with its functions, so two micro-batches hold the activations of one.
+TEST(MicroBatches, HoldTheActivationsOfOneMicroBatchInEagerMode) {
+  RunConfig config = tiny_config(Edition::k2025);
+  config.pass = Pass::kForwardBackward;
+  config.model.context_length = 64;
+  const auto peak_of = [](const RunConfig& one) {
+    return Training(one, {.passes = eager_options(one)}).executor().plan().live_peak_bytes;
+  };
+  config.model.batch_size = 4;
+  const int64_t one = peak_of(config);
+  config.model.batch_size = 8;
+  config.micro_batches = 2;
+  int64_t gradients = 0;
+  for (const ParameterSpec& parameter : parameter_list(config.step_model()))
+    gradients += Shape(parameter.shape).product() * size_of(DType::kFloat32);
+  EXPECT_LE(peak_of(config), one + 2 * gradients);
+}
+
 TEST(MicroBatches, NeedAPassWithGradientsAndEnoughSequences) {
   const auto refusal = [](const RunConfig& config) { return test::error_of([&] { validate(config); }); };
   RunConfig config = tiny_config(Edition::k2025);
