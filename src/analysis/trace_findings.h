@@ -53,7 +53,8 @@ struct ComparedProfile {
   std::string point{};  // the name of its record
 };
 
-// One part of two profiles: medians over the traced steps, because a single pause of the machine would distort a mean.
+// The same part in two profiles. Times are medians over the traced steps, because a single pause of the machine would
+// distort a mean.
 struct ComparedPart {
   std::string part;                  // "backward matmul"; "residue" and "step" at the end
   std::optional<double> a, b;        // seconds; none if a profile has no such launch

@@ -73,7 +73,7 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
   for (int attempt = 1;; ++attempt) {
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
-      reject(asked_for, "no random numbers for the name of a temporary file");
+      reject(asked_for, "the system supplied no random bytes to name a temporary file");
     std::string path = (folder / fmt::format(".laptime-{:016x}.part", number)).string();
     Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW, kFileMode));
     if (file >= 0) return {std::move(path), std::move(file)};

@@ -119,7 +119,7 @@ Sections sections_of(const Command& command) {
 constexpr std::string_view kDescription =
     "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with its own engine, "
     "and reports how long each part takes, how much memory it holds, and how close it comes to the machine's limits. "
-    "Results are kept in a store, from which laptime show and laptime export can write them again.";
+    "Results are kept in a store: laptime show prints them again, laptime export converts them for other tools.";
 
 std::string section_of(const Command& command) {
   const Sections sections = sections_of(command);

@@ -232,8 +232,9 @@ void check_budget(const TrainingBudget& budget, std::span<const ResolvedPoint> p
   const bool has_step =
       std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.config.pass == Pass::kStep; });
   if (budget.is_asked() && !has_step && !points.empty())
-    throw Error::format("--{} counts whole steps, but every point has --pass {}; use --pass step",
-                        budget.tokens ? "tokens" : "epochs", name_of(points.front().config.pass));
+    throw Error::format(
+        "--{} predicts the time of a training run, which needs whole steps, but --pass is {}; use --pass step",
+        budget.tokens ? "tokens" : "epochs", name_of(points.front().config.pass));
   for (const ResolvedPoint& point : points) {
     if (budget.epochs && point.config.data.empty())
       throw Error(

@@ -18,10 +18,10 @@ namespace laptime {
 // Loss before update `step` (counted from 0): |loss - truth| / |truth|.
 Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss);
 
-// A tensor from `golden.keys`, all elements in row-major order: L2 norm of the difference divided by max(norm of the
-// truth, 1e-3 x largest norm in the group), both over the stored samples if the case is sampled. If a gradient is zero
-// in exact arithmetic, its difference is divided by the group's largest norm; for a gradient with n <= 2 elements, by
-// at least sqrt(n) times the largest root mean square of a gradient. T is float or double.
+// Compares all elements, in row-major order, with a tensor from `golden.keys`: the L2 norm of the difference divided by
+// max(norm of the truth, 1e-3 x largest norm in the group). If the case is sampled, the first two norms cover only the
+// stored samples. For a gradient that is zero in exact arithmetic, the divisor is the group's largest norm. For one
+// with n <= 2 elements, it is at least sqrt(n) times the largest root mean square of a gradient. T is float or double.
 template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values);

@@ -1,4 +1,5 @@
-// How accurately this process can time: the cost of an empty step, and loops with a known amount of work.
+// How accurately this process measures time: the cost of an empty step, and timings of loops with a known amount of
+// work.
 #pragma once
 
 #include <cstdint>

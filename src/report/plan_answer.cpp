@@ -164,7 +164,7 @@ double largest(const std::vector<double>& values) { return *std::ranges::max_ele
 std::string basis_words(const Prediction& prediction) {
   if (prediction.from.empty()) return "no launch times are known; run laptime calibrate";
   if (prediction.newest.empty()) return prediction.from;
-  return fmt::format("{}, {} of the time from the same shapes", prediction.from,
+  return fmt::format("{}, {} of the time from launches of the same shapes", prediction.from,
                      whole_percent_text(prediction.measured_share.value_or(0)));
 }
 

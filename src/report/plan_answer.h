@@ -38,7 +38,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
 // Several points: a line that says which fit, and a row per point or, with `grid`, their peaks by pass and number type.
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query);
 
-// "measured launches, 98 % of the time from the same shapes": what a prediction is based on.
+// "measured launches, 98 % of the time from launches of the same shapes": what a prediction is based on.
 std::string basis_words(const Prediction& prediction);
 
 // "! 12 % of the predicted time is from launches timed on a busy machine; ..."; empty if the share is negligible.

@@ -83,7 +83,7 @@ TEST_F(TraceFindings, PhaseTimesNameTheLargestClass) {
   EXPECT_NEAR(forward.number("class_share"), 900.0 / 950, 1e-12);
 }
 
-TEST_F(TraceFindings, SplitsPassBoundByLimitingResource) {
+TEST_F(TraceFindings, SplitsTheMinimumTimeOfAPassIntoArithmeticAndMemory) {
   const Finding bound = one("pass_bound");
   EXPECT_NEAR(bound.number("arithmetic_s"), 800e-9, 1e-15);
   EXPECT_NEAR(bound.number("memory_s"), 150e-9, 1e-15);

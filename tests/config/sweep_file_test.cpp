@@ -260,7 +260,7 @@ TEST(ReadySweeps, HaveOneSentenceDescriptions) {
   }
 }
 
-TEST(ReadySweeps, PreferAFileOfTheSameName) {
+TEST(ReadySweeps, GiveWayToAFileOfTheSameName) {
   const std::filesystem::path before = std::filesystem::current_path();
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "ready_sweeps";
   std::filesystem::create_directories(folder / "contexts");  // a folder is not a file

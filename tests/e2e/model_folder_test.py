@@ -83,7 +83,7 @@ class ModelFolder(ProgramTest):
                 self.assertEqual(len(losses), 60)
                 self.assertLess(sum(losses[-5:]) / 5, 0.6 * losses[0], (name, mode, losses))
 
-    def test_reads_shards_by_their_index(self):
+    def test_reads_the_shards_listed_in_the_index_file(self):
         folder = self.copy("qwen3")
         whole = self.losses(folder)
         tensors = read_safetensors(folder / "model.safetensors")

@@ -129,12 +129,12 @@ class Plan(ProgramTest):
         self.assertTrue(any(row["kind"] == "matmul float32,float32" for row in kinds))
         report = self.plan(*TINY, "--mode", "compile", "--store", store)
         row = report["tables"]["plan"][0]
-        self.assertIn("100 % of the time from the same shapes", row["basis"])
+        self.assertIn("100 % of the time from launches of the same shapes", row["basis"])
         phases = {line["phase"]: line["total_s"] for line in report["tables"]["phases"]}
         self.assertAlmostEqual(phases["step"], row["predicted_s"], delta=1e-6)
         self.assertAlmostEqual(row["forward_s"] + row["backward_s"] + row["optimizer_s"], row["predicted_s"], delta=1e-9)
         other = self.rows(*MODEL, "--context", "24", "--mode", "compile", "--store", store)[0]
-        self.assertRegex(other["basis"], r"measured launches, \d+ % of the time from the same shapes")
+        self.assertRegex(other["basis"], r"measured launches, \d+ % of the time from launches of the same shapes")
         self.assertGreater(other["predicted_s"], 0)
         done = self.laptime("bench", *TINY, "--mode", "compile", "--warmup", "1", "--steps", "2", "--store", store,
                             "--output", "json")

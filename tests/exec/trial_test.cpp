@@ -1,4 +1,4 @@
-// Signatures of long launches, shortened for a race by a smaller batch.
+// A race shortens the signatures of long launches by reducing the batch.
 #include "exec/trial.h"
 
 #include <gtest/gtest.h>

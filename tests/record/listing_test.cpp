@@ -50,7 +50,7 @@ TEST_F(ListingTest, EveryMetricMatchesTheWholeRecord) {
   }
 }
 
-TEST_F(ListingTest, KeepsTextsListsAndTheConfiguration) {
+TEST_F(ListingTest, KeepsStringsAndListsAndTheConfiguration) {
   Record whole = with_every_phase();
   whole.label = "quotes \" and \\ back, \n line, \x01, \u00e9, \u4e2d, {[,:]}";
   whole.reason = "";

@@ -24,7 +24,7 @@ TEST_F(StoreTest, OrdersRecordsByDateAndThenById) {
 }
 
 // A command that takes every point from the store adds no record of its own.
-TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyResumed) {
+TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyReused) {
   Store store = Store::open(path_);
   EXPECT_FALSE(store.newest_resumed());
   EXPECT_TRUE(store.resumed_by("", false).empty());

@@ -68,7 +68,7 @@ TEST(PlanAnswer, StatesFitTimeAndRateFirst) {
 3.00 s per step   341 tokens/s   1B tokens: 976,563 steps, 34 days
   forward 1.00 s   backward 2.00 s
 largest batch 7, largest context 3780
-small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured launches, 75 % of the time from the same shapes
+small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured launches, 75 % of the time from launches of the same shapes
 )");
   EXPECT_THAT(markdown_of(plan_answer(point, {}, {})),
               HasSubstr("\n3.00 s per step, 341 tokens/s, 1B tokens: 976,563 steps, 34 days\n"));

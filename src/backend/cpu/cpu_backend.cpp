@@ -47,8 +47,8 @@ int prepared_for(int threads) {
 }
 
 // Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. All threads touch blocks in
-// parallel, which spreads the pages over NUMA nodes: no single node would be best, because kernels divide each tensor
-// among all threads.
+// parallel, which spreads the pages over NUMA nodes. Kernels divide each tensor among all threads, so placing it on a
+// single node would not help.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
   team.parallel_for(ceil_div(pages.bytes(), kBlockBytes), [&](int64_t block) {

@@ -59,8 +59,8 @@ LAPTIME_DEVICE float float_of_half(uint16_t bits) {
 #endif
 }
 
-// Converts all elements to float32. Branches once for all: with one branch per element, the compiler uses more
-// registers.
+// Converts all elements to float32. Branches on `dtype` outside the loops: with a branch per element, the compiler uses
+// more registers.
 template <int kSize>
 LAPTIME_DEVICE void values_of(const Words& raw, DType dtype, float (&out)[kSize]) {
   if (kSize == kFour && dtype == DType::kFloat32) {

@@ -1,5 +1,5 @@
-// Compares A with B: two values of an option, one point with itself or two builds, measured in turn, or the records of
-// two files, paired by name.
+// Compares A with B. Either measures them in turn (two values of an option, two builds, or one point against itself),
+// or takes the records of two files and pairs them by name.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -402,8 +402,9 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
   const int64_t rotated = rotated_width(model);
   if (edition.rope && (rotated % 2 != 0 || rotated == 0)) {
     throw Error::format(
-        "RoPE rotates pairs of a head's elements, but d_head is {}{}; change --d-model, --num-heads or --head-dim",
-        model.d_head(), rotated == model.d_head() ? "" : fmt::format(", of which it rotates {}", rotated));
+        "RoPE rotates pairs, so it needs an even number of elements in a head, but rotates {} of {}; change --d-model, "
+        "--num-heads or --head-dim",
+        rotated, model.d_head());
   }
 }
 

@@ -1,4 +1,4 @@
-// CUDA kernel of the gradient of a slice that is added to another gradient.
+// CUDA kernel that adds the gradient of a slice to another gradient.
 #pragma once
 
 #include "backend/cuda/tensor.h"

@@ -356,7 +356,7 @@ LAPTIME_CUDA_KERNEL(RmsNormBackwardPacks, rms_norm_backward_packs)
 using RmsNormBackwardWidePacks = NormBackwardPacks<false, true>;
 LAPTIME_CUDA_KERNEL(RmsNormBackwardWidePacks, rms_norm_backward_wide_packs)
 
-// Adds the parts: first those of grad_weight, then those of grad_bias.
+// Adds the partial sums of each column. The first blocks compute grad_weight, the others grad_bias.
 struct NormParameterSums {
   using Args = NormBackwardArgs;
   using Shared = PartSums;

@@ -46,8 +46,8 @@ void pack_panels(HeadRows<const Element> from, int64_t rows, int64_t width, floa
   }
 }
 
-// Packs the transpose of [rows, width] as a right factor: panels of kTileColumns rows, [panels, width, kTileColumns].
-// Fills further columns, up to a whole vector, with zeros.
+// Packs the transpose of [rows, width] as a right factor [panels, width, kTileColumns]. Pads the columns of the last
+// panel with zeros to a whole vector.
 template <class Element>
 void pack_panels_transposed(HeadRows<const Element> from, int64_t rows, int64_t width, float* to) {
   for (int64_t j = 0; j < rows; j += kLanes) {
