@@ -332,7 +332,7 @@ TEST(Golden, MissingOrMisshapenTensorsAreRejected) {
   EXPECT_SAYS(message_for(far), "position -1");
   Parts square("head64_2025");
   square.header["sample/logits"]["shape"] = {8, 8};
-  EXPECT_SAYS(message_for(square), "two equal rows");
+  EXPECT_SAYS(message_for(square), "two vectors of the same length");
 }
 
 // A mutated metadata text is either read or rejected with an Error.

@@ -167,7 +167,7 @@ TEST(Builder, HeldValueNamesItsFrameScopeAndVariable) {
     x = build.hold(exp(build, x), "e");
   }
   EXPECT_EQ(build.current.frame, "forward");
-  EXPECT_EQ(build.graph().value(x).annotations.held_by, "softmax@attn:e");
+  EXPECT_EQ(build.graph().value(x).annotations.held_by, "softmax@attn in forward:e");
 }
 
 TEST(BuilderDeath, RejectsInvalidNodes) {
