@@ -142,7 +142,7 @@ TEST(DefaultRule, StopsIfDoublingTheSamplesDoesNotHelp) {
   EXPECT_LT(run.ends.back(), 12);
 }
 
-TEST(DefaultRule, WarmupDoesNotWaitForNoiseToEnd) {
+TEST(DefaultRule, SlowWarmupDoesNotWaitForNoiseToEnd) {
   RandomSamples random(15);
   int64_t longest = 0;
   for (int trial = 0; trial < 50; ++trial) {

@@ -140,7 +140,7 @@ void expect_alike(const RunConfig& whole, const std::vector<Shard>& shards, cons
 
 const std::vector<Shard> kAll{Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters};
 
-TEST(Ranks, MatchOneProcess) {
+TEST(Ranks, SlowMatchOneProcess) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     for (const Mode mode : {Mode::kEager, Mode::kCompile})
       expect_alike(ranks_config(edition, Precision::kFloat32, mode), kAll, {2, 4}, 1e-5, 1e-4);
