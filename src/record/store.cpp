@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -88,8 +87,10 @@ class Scan {
     for (const auto& [id, created] : dates)
       dated.emplace_back(created.empty() && !dated.empty() ? dated.back().first : created, id);
     std::ranges::sort(dated);
-    const auto ids = std::views::values(dated);
-    return {ids.begin(), ids.end()};
+    std::vector<int64_t> ids;
+    ids.reserve(dated.size());
+    for (const auto& [created, id] : dated) ids.push_back(id);
+    return ids;
   }
 
  private:
