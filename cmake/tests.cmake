@@ -28,14 +28,13 @@ set(LAPTIME_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources
 set(LAPTIME_COMPUTING_TEST_FLAGS "" CACHE STRING "Compiler flags of test sources that compute much, e.g. -O1")
 separate_arguments(test_flags UNIX_COMMAND "${LAPTIME_TEST_FLAGS}")
 separate_arguments(computing_test_flags UNIX_COMMAND "${LAPTIME_COMPUTING_TEST_FLAGS}")
-set(host_kernel_flags -O2)
 set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
 # All CUDA kernels, compiled for the host, for the tests of the ops and for the GPU that tests/fake_cuda simulates.
 file(GLOB host_kernel_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
 add_library(laptime_host_kernels OBJECT ${host_kernel_sources})
 target_include_directories(laptime_host_kernels PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-target_compile_options(laptime_host_kernels PRIVATE -fPIC ${host_kernel_flags})
+target_compile_options(laptime_host_kernels PRIVATE -fPIC -O2)
 target_link_libraries(laptime_host_kernels PRIVATE fmt::fmt)
 
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)

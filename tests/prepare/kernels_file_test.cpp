@@ -138,7 +138,7 @@ SweepPoint one_layer(const Options& more = {}) {
                   more);
 }
 
-// The signature of a product of the point, and the reference kernel, which runs only if a file names it.
+// The signature of a matrix product in the test's step, and the kernel "reference", which runs only if a file names it.
 std::pair<std::string, std::string> unlikely_choice() {
   const Graph graph = lowered_graph(one_layer().config);
   const auto product = std::find_if(graph.nodes.begin(), graph.nodes.end(),
