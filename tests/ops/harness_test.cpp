@@ -22,7 +22,7 @@ void negate(const KernelCall& call, int64_t begin, int64_t end) {
 std::string error_of(void (*launch)(const KernelCall&), double slack = 0) {
   const ConformanceCase row{.op = &kNeg, .inputs = {{.shape = {kSize}}}, .slack = slack};
   const Kernel kernel{.op = &kNeg, .name = "test", .supports = nullptr, .workspace = nullptr, .launch = launch};
-  return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0}, kernel);
+  return conformance_error(row, DType::kFloat32, kernel);
 }
 
 TEST(ConformanceHarness, AcceptsCorrectKernel) {
@@ -81,7 +81,7 @@ TEST(ConformanceHarness, DetectsUnsafeInPlaceKernel) {
     const ConformanceCase row{.op = &kOverwriting, .inputs = {{.shape = {kSize}}}};
     const Kernel kernel{
         .op = &kOverwriting, .name = "test", .supports = nullptr, .workspace = nullptr, .launch = launch};
-    return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0}, kernel);
+    return conformance_error(row, DType::kFloat32, kernel);
   };
   EXPECT_EQ(error([](const KernelCall& call) { negate(call, 0, kSize); }), "");
   EXPECT_THAT(error([](const KernelCall& call) {

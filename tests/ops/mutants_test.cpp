@@ -38,8 +38,7 @@ void launch_split(const KernelCall& call) {
 std::string error_of_split(void (*launch)(const KernelCall&), int64_t k) {
   const ConformanceCase row{
       .op = &kMatmul, .inputs = {{.shape = {17, k}}, {.shape = {k, 33}}}, .slack = 24, .plain = plain_matmul};
-  return conformance_error({row, DType::kFloat32, Arrangement::kContiguous, 0},
-                           {.op = &kMatmul, .name = "split", .launch = launch});
+  return conformance_error(row, DType::kFloat32, {.op = &kMatmul, .name = "split", .launch = launch});
 }
 
 TEST(ProductTolerance, AcceptsThreeBFloat16Terms) {
@@ -63,8 +62,7 @@ TEST(ProductTolerance, RejectsAMissingProductOfTerms) {
 // The error of a kernel with the tolerances for `library` (null: for our own kernels); empty if the kernel is accepted.
 std::string error_by_library(const ConformanceCase& row, DType dtype, void (*launch)(const KernelCall&),
                              const char* library = cuda::kBlasName) {
-  return conformance_error({row, dtype, Arrangement::kContiguous, 0},
-                           {.op = row.op, .name = "by_library", .launch = launch, .library = library});
+  return conformance_error(row, dtype, {.op = row.op, .name = "by_library", .launch = launch, .library = library});
 }
 
 // bias + a b of matrices, with the factors rounded by kRoundFactor, and the product by kRoundProduct.
@@ -137,10 +135,9 @@ void launch_scaled(const KernelCall& call) {
 template <const OpCard& op>
 std::string error_of_scaled(const ConformanceCase& row, DType dtype) {
   Kernel kernel = widest_kernel_of(op);
-  const ConformancePoint point{row, dtype, Arrangement::kContiguous, 0};
-  EXPECT_EQ(conformance_error(point, kernel), "") << op.name << " " << name_of(dtype);
+  EXPECT_EQ(conformance_error(row, dtype, kernel), "") << op.name << " " << name_of(dtype);
   kernel.launch = launch_scaled<op>;
-  return conformance_error(point, kernel);
+  return conformance_error(row, dtype, kernel);
 }
 
 TEST(GradientTolerance, RejectsGradientsOnePercentTooLarge) {

@@ -21,13 +21,18 @@ namespace {
 
 // Fibers are slow, so on the host CUDA kernels run only at points whose inputs have few elements. In float16 they run
 // only with contiguous operands, because loads and stores are the same as in bfloat16.
-bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
+bool runs_cuda(DType dtype, Arrangement arrangement, const Signature& signature) {
   constexpr int64_t kMostElements = 6000;
   for (const TensorType& type : signature.in) {
     if (type.numel() > kMostElements) return false;
   }
-  return point.dtype != DType::kFloat16 || point.arrangement == Arrangement::kContiguous;
+  return dtype != DType::kFloat16 || arrangement == Arrangement::kContiguous;
 }
+
+// The operands of one point in one arrangement, and the results expected of each kernel.
+struct Point : Operands {
+  Expected& expected;
+};
 
 // One launch with operands in its own memory.
 class Launch {
@@ -120,14 +125,14 @@ std::string Launch::error(Point& point, const Kernel& kernel) {
 }
 
 std::string Launch::value_error(Point& point, const Kernel& kernel, size_t output) {
-  const std::vector<double>& tolerances = point.tolerance(kernel)[output];
+  const std::vector<double>& tolerances = point.expected.tolerance(kernel)[output];
   const TensorView& view = out_[output];
   const DType dtype = view.type.dtype;
   // Tolerances are in units of float32. One unit of TF32 equals 2^13 units of float32.
   const double units = kernel.math_of_products(point.signature) == ProductMath::kTf32 ? 0x1p13 : 1;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double got = view.at(i);
-    const double truth = point.truth[output][static_cast<size_t>(i)];
+    const double truth = point.expected.truth[output][static_cast<size_t>(i)];
     const double tolerance = units * tolerances[static_cast<size_t>(i)];
     if (std::isnan(truth) && std::isnan(got)) continue;
     const double low = rounded(truth - tolerance, dtype);
@@ -142,7 +147,7 @@ std::string Launch::value_error(Point& point, const Kernel& kernel, size_t outpu
 // For a contraction, checks the L2 error, and the largest error against that of plain loops.
 std::string Launch::norm_error(Point& point, const Kernel& kernel, size_t output) {
   const TensorView& view = out_[output];
-  const std::vector<double>& truth = point.truth[output];
+  const std::vector<double>& truth = point.expected.truth[output];
   const bool finite = std::all_of(truth.begin(), truth.end(), [](double value) { return std::isfinite(value); });
   if (op_.kind != OpKind::kContraction || !is_floating(view.type.dtype) || !finite) return "";
   double error_squares = 0;
@@ -172,12 +177,12 @@ std::string Launch::norm_error(Point& point, const Kernel& kernel, size_t output
     return fmt::format("output {}: the L2 error is {:.3g} of the norm, accepted is {:.3g}", output,
                        std::sqrt(error_squares / squares), limit);
   // Allows one more unit in the last place, because plain loops are exact for some small products.
-  const double twice_plain = 2 * point.largest_plain_error + largest * kFloatUnit;
-  if (output != 0 || !point.has_plain || tf32 || largest_error <= twice_plain) return "";
+  const double twice_plain = 2 * point.expected.largest_plain_error + largest * kFloatUnit;
+  if (output != 0 || !point.expected.has_plain || tf32 || largest_error <= twice_plain) return "";
   if (!is_of_blas(kernel))
     return fmt::format("output {}: the largest error is {:.3g}, accepted is {:.3g}, twice that of plain loops", output,
                        largest_error, twice_plain);
-  if (const double accepted = point.largest_library_error(); largest_error > accepted)
+  if (const double accepted = point.expected.largest_library_error(); largest_error > accepted)
     return fmt::format("output {}: the largest error is {:.3g}, accepted is {:.3g}, that of float32 sums in any order",
                        output, largest_error, accepted);
   return "";
@@ -253,9 +258,33 @@ std::string run_kernel(Point& point, const Kernel& kernel, const KernelDevice& d
   return error.what();
 }
 
-template <class T>
-bool contains(const std::vector<T>& list, T value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
+// Launches the reference with operands in this arrangement. Describes the error, or returns an empty string.
+std::string run_reference(Point& point) {
+  const Kernel reference = reference_kernel(*point.signature.op);
+  Launch first(point, reference, on_cpu(), 0, true);
+  if (std::string error = first.error(point, reference); !error.empty()) return error;
+  return run_overwriting(point, reference, on_cpu());
+}
+
+void check_arrangement(const ConformancePoint& point, Arrangement arrangement, Expected& expected) {
+  Point prepared{Operands(point, arrangement), expected};
+  const std::vector<KernelOnDevice>& kernels = kernels_to_check(*point.row.op);
+  ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel other than its reference";
+  EXPECT_EQ(run_reference(prepared), "") << "the reference, " << name_of(arrangement);
+  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+  const bool runs_on_cuda = runs_cuda(point.dtype, arrangement, prepared.signature);
+  for (const auto& [kernel, device] : kernels) {
+    if (device->is_slow && !runs_on_cuda) continue;
+    const std::string refusal = kernel.refusal(prepared.signature);
+    if (!refusal.empty() && kernel.library != nullptr)
+      continue;  // if a library does not support a point, our own kernel runs
+    if (!refusal.empty() && std::ranges::find(point.row.may_refuse, arrangement) != point.row.may_refuse.end())
+      continue;
+    const std::string error = refusal.empty() ? run_kernel(prepared, kernel, *device) : "rejects the point: " + refusal;
+    EXPECT_EQ(error, "") << kernel.name << " of " << prepared.signature.text() << ", " << name_of(arrangement)
+                         << "\n  to reproduce: test_ops --gtest_filter=" << test->test_suite_name() << "."
+                         << test->name();
+  }
 }
 
 }  // namespace
@@ -275,51 +304,42 @@ const std::vector<Arrangement>& dense_arrangements() {
 }
 
 void PrintTo(const ConformancePoint& point, std::ostream* stream) {
-  *stream << point.row.op->name << " " << name_of(point.dtype) << " " << name_of(point.arrangement);
+  *stream << point.row.op->name << " " << name_of(point.dtype);
 }
 
 std::vector<ConformancePoint> conformance_points(const std::vector<ConformanceCase>& cases) {
   std::vector<ConformancePoint> points;
   int number = 0;
   for (const ConformanceCase& row : cases) {
-    for (const DType dtype : row.dtypes) {
-      for (const Arrangement arrangement : row.arrangements) points.push_back({row, dtype, arrangement, number});
-    }
+    for (const DType dtype : row.dtypes) points.push_back({row, dtype, number});
     ++number;
   }
   return points;
 }
 
-// For example gelu_float32_padded_3x17_2.
+// For example gelu_float32_3x17_2.
 std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& parameter) {
   const ConformancePoint& point = parameter.param;
   const Shape shape = point.row.inputs.empty() ? Shape{} : point.row.inputs[0].shape;
-  return fmt::format("{}_{}_{}_{}_{}", point.row.op->name, name_of(point.dtype), name_of(point.arrangement),
+  return fmt::format("{}_{}_{}_{}", point.row.op->name, name_of(point.dtype),
                      shape.empty() ? "number" : joined(shape, "x"), point.number);
 }
 
 void check_conformance(const ConformancePoint& point) {
-  Point prepared(point);
-  const std::vector<KernelOnDevice>& kernels = kernels_to_check(*point.row.op);
-  ASSERT_FALSE(kernels.empty()) << point.row.op->name << " has no kernel other than its reference";
-  EXPECT_EQ(run_overwriting(prepared, reference_kernel(*point.row.op), on_cpu()), "") << "the reference";
-  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-  const bool runs_on_cuda = runs_cuda(point, prepared.signature);
-  for (const auto& [kernel, device] : kernels) {
-    if (device->is_slow && !runs_on_cuda) continue;
-    const std::string refusal = kernel.refusal(prepared.signature);
-    if (!refusal.empty() && kernel.library != nullptr)
-      continue;  // if a library does not support a point, our own kernel runs
-    if (!refusal.empty() && contains(point.row.may_refuse, point.arrangement)) continue;
-    const std::string error = refusal.empty() ? run_kernel(prepared, kernel, *device) : "rejects the point: " + refusal;
-    EXPECT_EQ(error, "") << kernel.name << " of " << prepared.signature.text()
-                         << "\n  to reproduce: test_ops --gtest_filter=" << test->test_suite_name() << "."
-                         << test->name();
+  std::optional<Expected> dense;
+  std::optional<Expected> broadcast;
+  for (const Arrangement arrangement : point.row.arrangements) {
+    const bool repeats = arrangement == Arrangement::kBroadcast;
+    std::optional<Expected>& expected = repeats ? broadcast : dense;
+    if (!expected) expected.emplace(point, repeats ? arrangement : Arrangement::kContiguous);
+    check_arrangement(point, arrangement, *expected);
   }
 }
 
-std::string conformance_error(const ConformancePoint& point, const Kernel& kernel) {
-  Point prepared(point);
+std::string conformance_error(const ConformanceCase& row, DType dtype, const Kernel& kernel) {
+  const ConformancePoint point{row, dtype, 0};
+  Expected expected(point, Arrangement::kContiguous);
+  Point prepared{Operands(point, Arrangement::kContiguous), expected};
   return run_kernel(prepared, kernel, on_cpu());
 }
 

@@ -57,11 +57,10 @@ struct ConformanceCase {
   PlainLoops plain = nullptr;  // computes the first output of a product; null for other ops
 };
 
-// A row of a case table with one type and one arrangement.
+// A row of a case table with one type, which the test checks in each arrangement of the row.
 struct ConformancePoint {
   ConformanceCase row;
   DType dtype;
-  Arrangement arrangement;
   int number;  // index of the row in its table
 };
 void PrintTo(const ConformancePoint& point, std::ostream* stream);
@@ -71,8 +70,8 @@ class Conformance : public testing::TestWithParam<ConformancePoint> {};
 std::vector<ConformancePoint> conformance_points(const std::vector<ConformanceCase>& cases);
 std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& parameter);
 void check_conformance(const ConformancePoint& point);
-// Describes the error of one CPU kernel at one point; empty if the kernel is correct.
-std::string conformance_error(const ConformancePoint& point, const Kernel& kernel);
+// Describes the error of one CPU kernel with contiguous operands; empty if the kernel is correct.
+std::string conformance_error(const ConformanceCase& row, DType dtype, const Kernel& kernel);
 
 // One case per shape, with this shape for all inputs.
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes);

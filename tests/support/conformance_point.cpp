@@ -45,26 +45,30 @@ double rounded(double value, DType dtype) {
   return one.load(0);
 }
 
-Point::Point(const ConformancePoint& point) {
+Operands::Operands(const ConformancePoint& point, Arrangement arrangement) {
   const ConformanceCase& row = point.row;
   signature = {row.op, row.attributes, {}, {}};
   for (size_t k = 0; k < row.inputs.size(); ++k) {
     const Operand& operand = row.inputs[k];
     const TensorType type{operand.dtype.value_or(point.dtype),
-                          arranged(operand.shape, point.arrangement, static_cast<int>(k))};
+                          arranged(operand.shape, arrangement, static_cast<int>(k))};
     signature.in.push_back(type);
     inputs.emplace_back(type);
     inputs.back().fill(operand, static_cast<uint64_t>(1000 * point.number) + k);
   }
   signature.out = row.op->infer(row.attributes, signature.in);
-  truth = reference(inputs);
+}
+
+Expected::Expected(const ConformancePoint& point, Arrangement arrangement) : operands_(point, arrangement) {
+  const ConformanceCase& row = point.row;
+  truth = reference(operands_.inputs);
   if (row.plain != nullptr) add_plain(row.plain);
   for (const auto& values : truth) tolerance_.emplace_back(values.size(), 0.0);
   if (row.slack == 0) return;
   slack_ = reduces() ? 4 * row.slack : row.slack;
   add_sensitivity(kFloatUnit, slack_, tolerance_);
   for (size_t k = 0; k < truth.size(); ++k) {
-    if (!is_floating(signature.out[k].dtype)) continue;
+    if (!is_floating(operands_.signature.out[k].dtype)) continue;
     for (size_t i = 0; i < truth[k].size(); ++i) {
       const double units = std::isfinite(truth[k][i]) ? slack_ * std::abs(truth[k][i]) + row.absolute : 0;
       tolerance_[k][i] += units * kFloatUnit + static_cast<double>(std::numeric_limits<float>::min());
@@ -72,60 +76,61 @@ Point::Point(const ConformancePoint& point) {
   }
 }
 
-bool Point::reduces() const {
-  return signature.op->kind == OpKind::kReduction || signature.op->kind == OpKind::kContraction;
+bool Expected::reduces() const {
+  return operands_.signature.op->kind == OpKind::kReduction || operands_.signature.op->kind == OpKind::kContraction;
 }
 
-const std::vector<std::vector<double>>& Point::tolerance(const Kernel& kernel) {
+const std::vector<std::vector<double>>& Expected::tolerance(const Kernel& kernel) {
   if (is_of_blas(kernel) && !products_before_bias().empty()) {
     if (tolerance_of_library_.empty()) {
       tolerance_of_library_ = tolerance_;
       for (size_t i = 0; i < products_before_bias().size(); ++i)
-        tolerance_of_library_[0][i] += half_unit(signature.out[0].dtype) * std::abs(products_before_bias()[i]);
+        tolerance_of_library_[0][i] +=
+            half_unit(operands_.signature.out[0].dtype) * std::abs(products_before_bias()[i]);
     }
     return tolerance_of_library_;
   }
-  if (!kernel.rounds_between_products || !is_16_bit_float(signature.in[0].dtype)) return tolerance_;
+  if (!kernel.rounds_between_products || !is_16_bit_float(operands_.signature.in[0].dtype)) return tolerance_;
   if (tolerance_of_rounding_.empty()) {
     constexpr double kSlack = 4;  // because changes of terms may cancel in every random draw
     tolerance_of_rounding_ = tolerance_;
-    add_sensitivity(half_unit(signature.in[0].dtype), kSlack, tolerance_of_rounding_);
+    add_sensitivity(half_unit(operands_.signature.in[0].dtype), kSlack, tolerance_of_rounding_);
   }
   return tolerance_of_rounding_;
 }
 
-void Point::add_plain(PlainLoops plain) {
+void Expected::add_plain(PlainLoops plain) {
   has_plain = true;
-  const std::vector<double> values = plain(signature, views_of(inputs));
+  const std::vector<double> values = plain(operands_.signature, views_of(operands_.inputs));
   for (size_t i = 0; i < values.size(); ++i)
     largest_plain_error =
-        std::max(largest_plain_error, std::abs(rounded(values[i], signature.out[0].dtype) - truth[0][i]));
+        std::max(largest_plain_error, std::abs(rounded(values[i], operands_.signature.out[0].dtype) - truth[0][i]));
   // Each of the K additions rounds by at most one unit of a partial sum, which is about sqrt(K) times a term if signs
   // are random. In any order, these K errors add up to about K units of a term, which is one unit of the sum of all
   // magnitudes. Tensor cores truncate, so a unit here is the error of truncation.
   std::vector<GuardedTensor> magnitudes;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    magnitudes.emplace_back(signature.in[k]);
-    const TensorView from = inputs[k].view();
+  for (size_t k = 0; k < operands_.inputs.size(); ++k) {
+    magnitudes.emplace_back(operands_.signature.in[k]);
+    const TensorView from = operands_.inputs[k].view();
     const TensorView to = magnitudes.back().view();
     for (int64_t i = 0; i < to.numel(); ++i) to.put(i, std::abs(from.at(i)));
   }
   double largest = 0;
-  for (const double sum : plain(signature, views_of(magnitudes))) largest = std::max(largest, sum);
+  for (const double sum : plain(operands_.signature, views_of(magnitudes))) largest = std::max(largest, sum);
   constexpr double kSlack = 4;
   sum_error_ = kSlack * kFloatUnit * largest;
 }
 
-const std::vector<double>& Point::products_before_bias() {
+const std::vector<double>& Expected::products_before_bias() {
   if (products_before_bias_) return *products_before_bias_;
   products_before_bias_.emplace();
-  const std::optional<size_t> factor = factor_beside_bias(signature);
-  if (!factor || !is_16_bit_float(signature.out[0].dtype)) return *products_before_bias_;
+  const std::optional<size_t> factor = factor_beside_bias(operands_.signature);
+  if (!factor || !is_16_bit_float(operands_.signature.out[0].dtype)) return *products_before_bias_;
   // Doubling a factor is exact and adds the product, without the bias, once more.
   std::vector<GuardedTensor> doubled;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    doubled.emplace_back(signature.in[k]);
-    const TensorView from = inputs[k].view();
+  for (size_t k = 0; k < operands_.inputs.size(); ++k) {
+    doubled.emplace_back(operands_.signature.in[k]);
+    const TensorView from = operands_.inputs[k].view();
     const TensorView to = doubled.back().view();
     for (int64_t i = 0; i < to.numel(); ++i) to.put(i, from.at(i) * (k == *factor ? 2 : 1));
   }
@@ -137,9 +142,9 @@ const std::vector<double>& Point::products_before_bias() {
   return *products_before_bias_;
 }
 
-double Point::largest_library_error() {
+double Expected::largest_library_error() {
   double rounding = 0;
-  const DType dtype = signature.out[0].dtype;
+  const DType dtype = operands_.signature.out[0].dtype;
   const double unit = is_16_bit_float(dtype) ? half_unit(dtype) : kFloatUnit;
   for (size_t i = 0; i < truth[0].size(); ++i) {
     if (!std::isfinite(truth[0][i])) continue;
@@ -150,41 +155,41 @@ double Point::largest_library_error() {
 }
 
 // Outputs are float64, so that results are not rounded.
-std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& from) {
+std::vector<std::vector<double>> Expected::reference(std::vector<GuardedTensor>& from) {
   std::vector<GuardedTensor> out;
-  for (size_t k = 0; k < signature.out.size(); ++k) {
-    TensorType type = signature.out[k];
+  for (size_t k = 0; k < operands_.signature.out.size(); ++k) {
+    TensorType type = operands_.signature.out[k];
     if (is_floating(type.dtype)) type.dtype = DType::kFloat64;
     out.emplace_back(type);
   }
   const std::vector<TensorView> in_views = views_of(from);
   const std::vector<TensorView> out_views = views_of(out);
-  signature.op->reference({signature.attributes, in_views, out_views});
+  operands_.signature.op->reference({operands_.signature.attributes, in_views, out_views});
   std::vector<std::vector<double>> values;
   values.reserve(out_views.size());
   for (const TensorView& view : out_views) values.push_back(elements_of(view));
   return values;
 }
 
-void Point::add_sensitivity(double unit, double slack, std::vector<std::vector<double>>& tolerance) {
+void Expected::add_sensitivity(double unit, double slack, std::vector<std::vector<double>>& tolerance) {
   // One random draw is enough for pointwise ops, because each element depends on one element of each input. In sums,
   // the changes of terms may cancel in a single draw.
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    if (is_floating(signature.in[k].dtype)) add_sensitivity_to(k, unit, slack, reduces() ? 6 : 1, tolerance);
+  for (size_t k = 0; k < operands_.inputs.size(); ++k) {
+    if (is_floating(operands_.signature.in[k].dtype)) add_sensitivity_to(k, unit, slack, reduces() ? 6 : 1, tolerance);
   }
 }
 
-void Point::add_sensitivity_to(size_t input, double unit, double slack, int draws,
-                               std::vector<std::vector<double>>& tolerance) {
+void Expected::add_sensitivity_to(size_t input, double unit, double slack, int draws,
+                                  std::vector<std::vector<double>>& tolerance) {
   std::vector<std::vector<double>> worst = truth;
   for (auto& values : worst) std::fill(values.begin(), values.end(), 0.0);
   for (int draw = 0; draw < draws; ++draw) {
     std::vector<GuardedTensor> moved;
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      TensorType type = signature.in[k];
+    for (size_t k = 0; k < operands_.inputs.size(); ++k) {
+      TensorType type = operands_.signature.in[k];
       if (k == input) type.dtype = DType::kFloat64;
       moved.emplace_back(type);
-      const TensorView from = inputs[k].view();
+      const TensorView from = operands_.inputs[k].view();
       const TensorView to = moved.back().view();
       for (int64_t i = 0; i < to.numel(); ++i) {
         const bool up = (hash_combine(static_cast<uint64_t>(draw), static_cast<uint64_t>(to.position(i))) & 1U) != 0;

@@ -15,13 +15,19 @@ constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float
 std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors);
 double rounded(double value, DType dtype);
 
-// The operands of one point, and the results of the reference.
-class Point {
- public:
-  explicit Point(const ConformancePoint& point);
+// The operands of one point in one arrangement.
+struct Operands {
+  Operands(const ConformancePoint& point, Arrangement arrangement);
 
   Signature signature;
   std::vector<GuardedTensor> inputs;
+};
+
+// The results of the reference. Arrangements with the same elements share them.
+class Expected {
+ public:
+  Expected(const ConformancePoint& point, Arrangement arrangement);
+
   std::vector<std::vector<double>> truth;  // truth[output][row-major index]
   // Absolute tolerance of each element, as tolerance[output][row-major index], before rounding to the output's type.
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
@@ -45,6 +51,7 @@ class Point {
   // added; otherwise empty.
   const std::vector<double>& products_before_bias();
 
+  Operands operands_;
   double slack_ = 0;
   std::vector<std::vector<double>> tolerance_;
   std::vector<std::vector<double>> tolerance_of_rounding_;   // empty until a kernel needs it

@@ -19,7 +19,7 @@
 #include "support/cuda/access_log.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #endif
 
 namespace laptime::test {
@@ -37,14 +37,49 @@ std::string text(const Place& place) {
 
 bool same(const Place& a, const Place& b) { return a.line == b.line && std::string_view(a.file) == b.file; }
 
+// Stacks that no fiber uses. They are kept because mapping memory for each fiber takes longer than most fibers run.
+class FreeStacks {
+ public:
+  FreeStacks() = default;
+  FreeStacks(const FreeStacks&) = delete;
+  FreeStacks& operator=(const FreeStacks&) = delete;
+  ~FreeStacks() {
+    for (void* stack : stacks_) munmap(stack, kStackBytes);
+  }
+
+  void* take() {
+    if (stacks_.empty()) {
+      void* stack =
+          mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      LAPTIME_CHECK(stack != MAP_FAILED, "{} bytes", kStackBytes);
+      return stack;
+    }
+    void* stack = stacks_.back();
+    stacks_.pop_back();
+    return stack;
+  }
+  void give_back(void* stack) {
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(stack, kStackBytes);  // a fiber that never ended leaves its frames poisoned
+#endif
+    stacks_.push_back(stack);
+  }
+
+ private:
+  std::vector<void*> stacks_;
+};
+
+FreeStacks& free_stacks() {
+  thread_local FreeStacks stacks;
+  return stacks;
+}
+
 class Block;
 
 // The stack and registers on which threads run, one thread at a time.
 class Fiber {
  public:
-  explicit Fiber(Block& block) : block_(block) {
-    stack_ = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    LAPTIME_CHECK(stack_ != MAP_FAILED, "{} bytes", kStackBytes);
+  explicit Fiber(Block& block) : block_(block), stack_(free_stacks().take()) {
     getcontext(&context_);
     context_.uc_stack.ss_sp = stack_;
     context_.uc_stack.ss_size = kStackBytes;
@@ -55,7 +90,7 @@ class Fiber {
   }
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
-  ~Fiber() { munmap(stack_, kStackBytes); }
+  ~Fiber() { free_stacks().give_back(stack_); }
 
   // Called by the scheduler: runs the fiber until it calls leave().
   void resume();
@@ -69,7 +104,7 @@ class Fiber {
 #endif
 
   Block& block_;
-  void* stack_ = nullptr;
+  void* stack_;
   ucontext_t context_{};  // where the fiber starts
 #if defined(__SANITIZE_ADDRESS__)
   ucontext_t scheduler_{};
