@@ -18,6 +18,7 @@ namespace laptime::store_schema {
 namespace {
 
 using sqlite::Database;
+using sqlite::Statement;
 
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
 
@@ -134,6 +135,10 @@ FileKind kind_of_file(const std::filesystem::path& path) {
 }
 
 int64_t version_of(Database& database) {
+  // While this statement is open, so is its read transaction: the three values are of one moment even if another
+  // program is creating the schema.
+  Statement tables(database, "SELECT count(*) FROM sqlite_schema");
+  const bool has_tables = tables.step() && tables.integer(0) > 0;
   const int64_t application = database.query_integer("PRAGMA application_id");
   const int64_t version = database.query_integer("PRAGMA user_version");
   if (application == kApplicationId) {
@@ -143,9 +148,7 @@ int64_t version_of(Database& database) {
         "with --store",
         database.path().string(), version, kVersion);
   }
-  const bool empty =
-      application == 0 && version == 0 && database.query_integer("SELECT count(*) FROM sqlite_schema") == 0;
-  if (!empty) {
+  if (application != 0 || version != 0 || has_tables) {
     throw Error::format("store '{}': the database belongs to another program; name another file with --store",
                         database.path().string());
   }

@@ -221,6 +221,24 @@ TEST_F(StoreTest, FiveProcessesWriteConcurrently) {
   EXPECT_EQ(names.size(), writers.size() * kEach);
 }
 
+// While a store is created, a reader finds no file, an empty one or the whole schema, never a part of it.
+TEST_F(StoreTest, ReaderOfAStoreThatIsBeingCreatedFindsAllOrNothing) {
+  constexpr int kStores = 100;
+  const auto store = [&](int i) { return path_.parent_path() / fmt::format("{}.sqlite", i); };
+  const pid_t reader = in_child([&] {
+    for (int i = 0; i < kStores; ++i) {
+      std::string error;
+      do {
+        error = test::error_of([&] { Store::open(store(i), Store::Access::kRead); });
+        if (error.find("another program") != std::string::npos || error.find("schema") != std::string::npos)
+          throw Error(error);
+      } while (!error.empty());
+    }
+  });
+  for (int i = 0; i < kStores; ++i) Store::open(store(i));
+  EXPECT_EQ(wait_for(reader), 0);
+}
+
 // Appends records until a write fails. Throws unless the error contains `expected` and the first record can still be
 // read.
 void fill(const fs::path& path, const char* expected) {
