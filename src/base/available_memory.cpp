@@ -88,7 +88,7 @@ AvailableMemory available_memory() { return smallest_bound(read_memory_bounds())
 
 AvailableMemory available_memory(int threads) {
   constexpr int64_t kLibraries = int64_t{16} << 20U;
-  constexpr int64_t kOfEachThread = int64_t{16} << 20U;  // packed operands and a heap
+  constexpr int64_t kOfEachThread = int64_t{16} << 20U;  // packed operands and a malloc arena
   MemoryBounds bounds = read_memory_bounds();
   bounds.reserve = kLibraries + threads * (kOfEachThread + stack_bytes());
   return smallest_bound(bounds);

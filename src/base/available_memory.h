@@ -18,7 +18,7 @@ struct AvailableMemory {
   std::optional<int64_t> bytes{};  // never negative; empty if no bound is known
   std::string bound_by{};          // "MemAvailable", "the memory limit of cgroup /a: 2.000 GiB - 512.0 MiB in use", ...
 
-  // "19.32 GiB available (MemAvailable)"; says so if the amount is unknown.
+  // "19.32 GiB available (MemAvailable)", or "available memory unknown".
   std::string text() const;
   bool holds(int64_t wanted) const { return !bytes || wanted <= *bytes; }
 };
@@ -43,8 +43,8 @@ MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");
 
 // Memory that this process can still allocate.
 AvailableMemory available_memory();
-// Likewise, but sets part of RLIMIT_AS and RLIMIT_DATA aside for `threads` threads and for libraries, some of which
-// crash if an allocation fails.
+// Like available_memory(), but sets part of RLIMIT_AS and RLIMIT_DATA aside for `threads` threads and for libraries,
+// because some libraries crash if an allocation fails.
 AvailableMemory available_memory(int threads);
 
 }  // namespace laptime

@@ -20,7 +20,7 @@ std::string_view sanitizer();   // "address,undefined", or empty
 // A hash, in 16 hexadecimal digits, of everything that affects the speed and the results of this build's kernels: the
 // sources of ops, kernels and the CPU backend, compiler, build type, sanitizer and libraries.
 std::string_view kernels_id();
-std::string_view cuda_kernels_id();  // likewise for CUDA kernels, based on the sources of the CUDA backend
+std::string_view cuda_kernels_id();  // hash for CUDA kernels, from the sources of the CUDA backend
 std::span<const LibraryVersion> library_versions();
 
 }  // namespace laptime

@@ -98,7 +98,7 @@ std::optional<double> quota_of(const Cgroup& group) {
 }  // namespace
 
 std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view cgroup, std::string_view mountinfo) {
-  // Each line is "hierarchy-id:controllers:path"; that of version 2 is "0::path".
+  // Each line is "hierarchy-id:controllers:path"; the line of version 2 is "0::path".
   std::optional<std::string> path1;
   std::optional<std::string> path2;
   for (const std::string_view line : split(cgroup, '\n')) {
@@ -129,7 +129,7 @@ std::vector<Cgroup> cgroups_of(std::string_view controller, const fs::path& root
 }
 
 std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups) {
-  // Limits from here on mean "no limit", which version 1 reports as the largest multiple of the page size.
+  // Limits of this size or more mean "no limit", for which version 1 reports the largest multiple of the page size.
   constexpr int64_t kUnlimited = int64_t{1} << 60U;
   std::vector<CgroupMemory> limits;
   for (const Cgroup& group : groups) {

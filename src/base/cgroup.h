@@ -1,4 +1,4 @@
-// Control groups, versions 1 and 2: memory limits, CPU quotas and throttling of the process's group and all above it.
+// Control groups, versions 1 and 2: memory limits, CPU quotas and throttling of the process's group and its ancestors.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +41,12 @@ std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups);
 // The tightest CPU quota of `groups` (of the controller "cpu") in cores, for example 1.5; none if there is no quota.
 std::optional<double> cpu_quota(const std::vector<Cgroup>& groups);
 
-// How often and how long a CPU quota stopped threads, summed over `groups`; empty if not counted.
+// How often and how long CPU quotas stopped threads, summed over groups.
 struct Throttling {
   int64_t periods = 0;  // scheduling periods in which a group used up its quota
   double seconds = 0;   // how long threads were stopped, summed over cores
 };
+// None if no group counts throttling.
 std::optional<Throttling> read_throttling(const std::vector<Cgroup>& groups);
 
 }  // namespace laptime

@@ -8,8 +8,8 @@
 
 namespace laptime {
 
-// Returns the hardware threads in the affinity mask of this process, ascending: all online ones if the mask is unknown,
-// and none if the online ones are unknown, too. Reads the kernel's files below `root`.
+// Returns the hardware threads in the affinity mask of this process, in ascending order. If the mask is unknown,
+// returns all online hardware threads, or none if these are unknown. Reads the kernel's files below `root`.
 std::vector<int64_t> allowed_cores(const std::filesystem::path& root = "/");
 
 struct DefaultThreads {

@@ -25,8 +25,8 @@ class Error : public std::runtime_error {
   }
 };
 
-// Thrown if the machine lacks the requested memory. The point's row then has the status `out_of_memory` and shows the
-// arithmetic.
+// Thrown if the machine lacks the requested memory. The point's row then shows the status `out_of_memory` and the
+// message.
 class OutOfMemory : public Error {
  public:
   // `bytes_available` is none if unknown.
@@ -41,7 +41,7 @@ class OutOfMemory : public Error {
   std::optional<int64_t> bytes_available_;
 };
 
-// Prints the location, the condition and `values`, then aborts. Only a bug can lead here, never bad input.
+// Prints the location, the condition and `values`, then aborts. Called only for bugs, never for bad input.
 [[noreturn]] void abort_with(const char* file, int line, const char* condition, const std::string& values);
 
 }  // namespace laptime

@@ -19,7 +19,7 @@
 
 namespace laptime {
 
-// "name=value name=value", in declaration order.
+// Returns "name=value name=value", in the order of visit_fields().
 template <class T>
 std::string print_fields(const T& value) {
   std::string text;

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kAdditionBlocks = 1 << 14;
 constexpr int64_t kAdditionsPerBlock = 16;
 
-// Adds a register rather than an immediate, because recent cores fold immediates away while renaming. The loop counter
+// Adds a register, because recent cores eliminate additions of immediates during register renaming. The loop counter
 // runs in parallel with the chain and costs no time.
 uint64_t run_chain(int64_t blocks) {
   uint64_t sum = 1;

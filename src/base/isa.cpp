@@ -16,7 +16,7 @@ struct Registers {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
 
-// All zero if the processor does not support the leaf.
+// Returns zeros if the processor does not support the leaf.
 Registers cpuid(uint32_t leaf, uint32_t subleaf) {
   Registers out;
   if (__get_cpuid_count(leaf, subleaf, &out.eax, &out.ebx, &out.ecx, &out.edx) == 0) return {};
@@ -30,7 +30,7 @@ bool has(uint32_t word, std::initializer_list<unsigned> bits) {
   return true;
 }
 
-// Register state that the operating system saves at a context switch.
+// The bits of the register states that the operating system saves at a context switch (XCR0).
 uint64_t saved_states() {
   uint32_t low = 0;
   uint32_t high = 0;
@@ -74,8 +74,8 @@ Isa widest_isa() {
   const std::vector<Isa> isas = runnable_isas();
   if (isas.empty()) {
     throw Error::format(
-        "this program was compiled for another processor: this one supports at most {}; build it here, or for "
-        "every processor with `./quickstart --build`",
+        "this program was compiled for a newer processor: this machine supports at most {}; build laptime here, or "
+        "for every processor with `./quickstart --build`",
         name_of(detect_isa()));
   }
   return isas.back();

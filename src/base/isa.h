@@ -19,7 +19,7 @@ Isa detect_isa();
 
 // The sets for which kernels are compiled (generated/isas.inc) and that this machine runs, in order of width.
 std::vector<Isa> runnable_isas();
-// The last of runnable_isas(). Throws Error if there is none, because the program was compiled for another processor.
+// The last of runnable_isas(). Throws Error if there is none, because the program was compiled for a newer processor.
 Isa widest_isa();
 
 // True if this machine supports vdpbf16ps, which sums products of bfloat16 pairs (kAvx512 and avx512_bf16).

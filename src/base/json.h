@@ -110,8 +110,8 @@ class Json {
   size_t size() const;
   bool empty() const { return size() == 0; }
 
-  // For arrays. Throws JsonError for another kind or a missing index; push_back and emplace_back turn null into an
-  // array.
+  // For arrays. Throws JsonError if the value is not an array or the index is out of range; push_back and emplace_back
+  // turn null into an array.
   const Array& elements() const;
   Array& elements();
   Array::const_iterator begin() const { return elements().begin(); }
@@ -126,8 +126,8 @@ class Json {
   void push_back(Json element);
   Json& emplace_back(Json element);
 
-  // For objects. Throws JsonError for another kind, and at() for a missing key; operator[] of a non-const value turns
-  // null into an object and adds a missing key.
+  // For objects. Throws JsonError if the value is not an object, and at() if the key is missing; operator[] of a
+  // non-const value turns null into an object and adds a missing key.
   const Object& items() const;
   Object& items();
   const Json* find(std::string_view key) const;  // null if the key is missing or this is not an object

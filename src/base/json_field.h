@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Parses a document, which messages call `where`. Throws Error if it is not JSON or has more than `max_depth` levels.
+// Parses a document that messages call `where`. Throws Error if it is not JSON or has more than `max_depth` levels.
 Json parse_json(std::string_view text, const std::string& where, int max_depth);
 
 // Refers to the document, which must outlive the field. Functions that convert the value, or enter one of its elements

@@ -1,4 +1,4 @@
-// The size of a JSON text, determined without parsing it, so that limits can be enforced before anything is built.
+// The size of a JSON text, determined without parsing it, so that limits can be enforced before a value is built.
 #pragma once
 
 #include <cstddef>

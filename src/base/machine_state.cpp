@@ -31,7 +31,7 @@ std::optional<double> waiting_seconds(const std::filesystem::path& root) {
 
 template <class T>
 std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& after) {
-  // A core's counters may go back by a tick when it becomes idle.
+  // A core's counter may decrease by a tick when the core becomes idle.
   if (!before || !after) return std::nullopt;
   return std::max(T{}, *after - *before);
 }

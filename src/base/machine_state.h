@@ -1,4 +1,4 @@
-// Counters of the machine and the process: read before and after a run, they show what disturbed it.
+// Counters of the machine and the process: read before and after a run, they show what disturbed the run.
 #pragma once
 
 #include <cstdint>

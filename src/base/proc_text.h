@@ -1,5 +1,5 @@
 // Reads and parses the kernel's text files, /proc and /sys, and splits and parses text in general. A missing file or
-// line is an empty value, never an error; functions that take text do not access the machine.
+// line yields an empty value, never an error; functions that take text read no files.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ std::optional<std::string> read_word(const std::filesystem::path& path);
 
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // without empty parts
-// Each parses the whole text, or returns none.
+// Parse the whole text; none if it is not a number.
 std::optional<int64_t> parse_int64(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
@@ -38,8 +38,8 @@ std::optional<std::string> bracketed(std::string_view text);
 // Parses "32K", "1M", "36864" as bytes.
 std::optional<int64_t> parse_cache_size(std::string_view text);
 
-// Ticks that the host has stolen since boot, summed over `cpus`, from /proc/stat; none if no line of these CPUs has
-// them.
+// Ticks that the host has stolen since boot, summed over `cpus`, from /proc/stat; none if it lacks them for all of
+// these CPUs.
 std::optional<int64_t> parse_steal_ticks(std::string_view stat, const std::vector<int64_t>& cpus);
 
 // The averages over 1, 5 and 15 minutes in /proc/loadavg; fewer or none if malformed.

@@ -34,7 +34,7 @@ Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape` 
 // The `size` elements begin, begin + step, ... along `axis`. LAPTIME_CHECK fails unless all are within the axis, and
 // `size` and `step` are positive.
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
-// The elements in the same order under another shape with as many elements; empty if that would require a copy.
+// Keeps the order of the elements but changes the shape; empty if that requires a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
 // A layout without gaps whose axes have the same order in memory as those of `in`; axes of stride 0 (broadcast) or

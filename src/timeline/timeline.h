@@ -19,7 +19,7 @@ struct Timeline {
   Seconds begin{};            // start of the whole step, before the first event
   Seconds end{};
   Seconds communication{};        // time during which communication ran
-  Seconds exposed{};              // part of that time during which computation waited for it
+  Seconds exposed{};              // part of `communication` for which computation waited
   std::optional<Seconds> host{};  // the whole step on the host's clock, if the device has its own clock
 
   Seconds total() const { return end - begin; }
