@@ -65,8 +65,8 @@ StoppingRule::StoppingRule(const SamplingLimits& limits) : limits_(limits) {
 }
 
 StoppingRule StoppingRule::fixed(int64_t warmup, int64_t samples) {
-  if (warmup < 0) throw Error::format("warm-up of {} steps: give 0 or more", warmup);
-  if (samples < 1) throw Error::format("{} steps to measure: give 1 or more", samples);
+  if (warmup < 0) throw Error::format("cannot warm up for {} steps; give 0 or more", warmup);
+  if (samples < 1) throw Error::format("cannot measure {} steps; give 1 or more", samples);
   StoppingRule rule;
   rule.limits_.min_warmup = rule.limits_.max_warmup = warmup;
   rule.limits_.min_samples = rule.limits_.max_samples = samples;

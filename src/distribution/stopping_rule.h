@@ -29,10 +29,11 @@ struct SamplingLimits {
   int64_t max_samples = 200;
   // The distance from the median to the farther end of its 95 % interval, as a fraction of the median.
   double interval_within = 0.01;
-  // Suffices once the fraction `patience` of the budget is spent, if twice the samples would not reach interval_within.
+  // A wider limit, which suffices once the fraction `patience` of the budget is spent, if twice the samples would not
+  // reach interval_within.
   double interval_enough = 0.05;
   double patience = 1.0 / 6;
-  // Used instead of min_warmup and min_samples if those do not fit into the budget. hurried_samples is the smallest
+  // Used instead of min_warmup and min_samples if these do not fit into the budget. hurried_samples is the smallest
   // number of samples that gives an interval.
   int64_t hurried_warmup = 2;
   int64_t hurried_samples = 6;
@@ -57,15 +58,15 @@ struct SamplingDecision {
   std::optional<StopReason> stop;  // none: take another step
 };
 
-// Warm-up and samples are one series of steps, all timed alike. The rule divides the series.
+// Warm-up and samples are one series of steps, all timed alike. The rule decides where the samples begin.
 //
 // By default, warm-up ends at the first step from min_warmup on where the steady-state rule holds (the five steps after
 // it are then the first samples), or at the limit of warm-up. Sampling stops after at least min_samples samples, for
 // the first of these reasons that applies:
 // - interval: the interval of the median is within interval_within;
-// - enough: patience is spent, the interval is within interval_enough, and twice the samples, which narrow the interval
-//   by a factor of sqrt(2), would not bring it within interval_within;
-// - noise: twice the patience is spent, there are at least 20 samples, and either twice as many would not bring the
+// - enough: the fraction `patience` of the budget is spent, the interval is within interval_enough, and twice the
+//   samples, which narrow the interval by a factor of sqrt(2), would not bring it within interval_within;
+// - noise: twice that fraction is spent, there are at least 20 samples, and either twice as many would not bring the
 //   interval within interval_enough, or, at 20, 40, 80 or 160 samples, it is no narrower than that of the first half;
 // - time: the budget is spent;
 // - samples: there are max_samples.

@@ -35,10 +35,10 @@ constexpr std::array kWords{
     StabilityWord{Stability::kNoSteadyState, "no_steady_state",
                   "steps got faster or slower while they were sampled: a trend of more than 5 %, outside the noise",
                   "give more --warmup or a longer --budget; laptime compare shows differences despite the trend"}};
-static_assert(kNoisyInterval == 0.02 && kUnstableInterval == 0.05 && kNoisySpread == 0.10, "as the words say");
-static_assert(kNoisyDrift == 0.02 && kNoSteadyStateDrift == 0.05, "as the words say");
-static_assert(kNoisyLoss == 0.02 && kUnstableLoss == 0.10, "as the words say");
-static_assert(kFewestForInterval == 6, "as the words say");
+static_assert(kNoisyInterval == 0.02 && kUnstableInterval == 0.05 && kNoisySpread == 0.10, "stated in kWords");
+static_assert(kNoisyDrift == 0.02 && kNoSteadyStateDrift == 0.05, "stated in kWords");
+static_assert(kNoisyLoss == 0.02 && kUnstableLoss == 0.10, "stated in kWords");
+static_assert(kFewestForInterval == 6, "stated in kWords");
 
 constexpr bool words_are_in_order() {
   for (size_t i = 0; i < kWords.size(); ++i) {

@@ -56,8 +56,8 @@ struct Judgement {
   // Clauses with their figures: first those that cause the verdict, then those that would cause a better one, and
   // finally remarks, which cause none.
   std::vector<std::string> reasons;
-  std::optional<double> lost;  // the largest of the three shares of lost time; none if none was measured
-  std::string_view lost_to{};  // kLostToGuests, kLostToQuota or kLostWaiting; empty if none was measured
+  std::optional<double> lost;  // the largest of the three shares of lost time; none if no share is known
+  std::string_view lost_to{};  // kLostToGuests, kLostToQuota or kLostWaiting; empty if no share is known
 };
 
 // no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.
@@ -65,7 +65,7 @@ struct Judgement {
 // noisy: interval beyond 2 %, a trend beyond 2 %, standard deviation of 10 % or more of the mean, two modes, or over 2
 // % of the time lost. untested: too few samples for an interval. The worst condition that applies decides the word, and
 // all that apply are reasons. Each sample's share of lost time is weighted by its length, because /proc/stat counts in
-// ticks of 10 ms. Samples under 5 ms are stated but do not change the word.
+// ticks of 10 ms. Samples under 5 ms cause a remark but do not change the word.
 Judgement judge(const Observations& seen);
 
 }  // namespace laptime
