@@ -56,7 +56,7 @@ struct DataSheet {
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // optional; `parallel`: on several devices, the others: on one
+  PublishedRuns eager{}, compile{}, parallel{};  // optional; on one device, except `parallel`
 
   // Links between devices; all fields set or none.
   double link_bandwidth = 0;     // bytes/s per device and direction, within a node

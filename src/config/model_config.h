@@ -145,8 +145,8 @@ struct ModelConfig {
                  .otherwise = "the named model's, otherwise d-model / num-heads", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.head_dim);
     visit(Option{.flag = "max-context", .key = "max_context", .tag = "max_ctx", .group = kGroup, .unit = "tokens",
-                 .help = "longest context: rows of the position table (gpt2), or the sliding window within which attention "
-                         "is full", .otherwise = "the named model's, otherwise the context", .min = 1,
+                 .help = "longest context: rows of the position table (gpt2), or the size of the sliding window",
+                 .otherwise = "the named model's, otherwise the context", .min = 1,
                  .max = kMaxId, .in_name = kGiven}, self.max_context);
     visit(Option{.flag = "norm-eps", .key = "norm_eps", .tag = "norm_eps", .group = kGroup,
                  .help = "added to the variance in norms (editions other than 2024, 2025 and 2026)",

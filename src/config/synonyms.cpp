@@ -83,20 +83,20 @@ constexpr std::array kSynonyms{
 constexpr std::string_view kPage = "laptime report --last --html FILE writes a page with charts";
 constexpr std::string_view kOtherPrograms = "laptime record measures the steps of another program";
 constexpr std::string_view kList = "a list of values, as in --context 128,256";
-constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit in TIME";
+constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many steps as fit in TIME";
 constexpr std::string_view kEpochs =
     "--epochs X with --data FILE, which shows how long training takes; --steps N measures N steps";
 constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not supported";
 constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
 constexpr std::string_view kDevices =
-    "--device NAME for the kind of device, and --ranks N of laptime bench for their number";
+    "--device NAME for the kind of device, and --ranks N of laptime bench for the number of devices";
 constexpr std::string_view kRanks =
-    "--ranks N of laptime bench divides the batch, and --shard NAME the states (docs/ranks.md); laptime plan also "
-    "predicts --tensor-parallel and --pipeline-parallel";
+    "--ranks N of laptime bench divides the batch, and --shard NAME divides the states (docs/ranks.md); laptime plan "
+    "also predicts --tensor-parallel and --pipeline-parallel";
 constexpr std::string_view kOnlyBatch =
-    "--ranks N of laptime bench divides the batch (docs/ranks.md); nothing divides sequences or experts";
+    "--ranks N of laptime bench divides the batch (docs/ranks.md); sequences and experts cannot be divided";
 constexpr std::string_view kNoOffload =
-    "--recompute and --optimizer-in-backward save memory on the device; nothing is offloaded";
+    "--recompute and --optimizer-in-backward save memory on the device; offloading is not supported";
 constexpr std::string_view kTokens = "--batch N and --context N, whose product is the tokens of a step";
 constexpr std::string_view kAccumulation =
     "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
@@ -179,7 +179,7 @@ constexpr std::array kHints{
     Hint{"view", "stats", "--view kernels"},
     // options of one command
     Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
-    Hint{"laptime memory", "predict", "omit it: memory only plans unless --run is given"},
+    Hint{"laptime memory", "predict", "omit it: laptime memory only plans unless --run is given"},
     Hint{"laptime plan", "columns", kOfPlans},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},

@@ -69,7 +69,7 @@ bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
 
 bool is_plain_ascii(std::string_view text) {
   bool all = true;
-  for (const char c : text) all &= is_plain(c);  // without an early exit the loop is vectorized
+  for (const char c : text) all &= is_plain(c);  // without an early exit, the compiler vectorises the loop
   return all;
 }
 

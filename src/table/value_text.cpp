@@ -48,7 +48,7 @@ int last_digit(double size, double uncertainty) {
   if (uncertainty <= 0) return plain;
   const double doubt = size * std::min(uncertainty, 1.0);
   const double leading = doubt / std::pow(10, exponent_of(doubt));  // 1 to 10
-  // From 9.5 on, the rule rounds to 10 with two digits; the last one is in the place of the single digit below 9.5.
+  // From 9.5 on, the rule rounds to 10 and keeps two digits, the last in the place of the single digit below 9.5.
   const bool two_digits = leading < 3.55;
   return std::max(plain, std::min(exponent_of(doubt) - (two_digits ? 1 : 0), exponent_of(size)));
 }
@@ -167,7 +167,7 @@ std::string fixed_text(double value, int decimals) {
 
 std::vector<int64_t> whole_percents(const std::vector<double>& parts) {
   std::vector<int64_t> percents(parts.size());
-  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // may overflow: parts may be any numbers
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // may overflow: parts are arbitrary numbers
   if (!(sum > 0) || !std::isfinite(sum)) return percents;
   std::vector<std::pair<double, size_t>> remainders;
   for (size_t i = 0; i < parts.size(); ++i) {
