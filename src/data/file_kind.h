@@ -32,7 +32,7 @@ struct FileKind {
 // tokens.
 FileKind kind_by_signature(const InputFile& file);
 
-// Recognises JSON that describes a model, and UTF-16 text: no model is trained on these.
+// Recognises JSON that describes a model, and UTF-16 text, neither of which is training data.
 FileKind kind_of_text(std::span<const std::byte> begin);
 
 // Recognises weights without a header: floating-point numbers of one type, roughly as many negative as positive.

@@ -114,13 +114,13 @@ void check_samples(const GoldenCase& golden, const std::string& key, int64_t num
   if (at.shape.rank() != 1 || at.shape != values.shape || at.shape[0] < 1 || at.shape[0] > kMostSamples) {
     throw Error::format(
         "{}: tensors 'sample_at/{}' {} and 'sample/{}' {} are not two vectors of the same length, 1 to {}; "
-        "make the file again (tests/golden/README.md)",
+        "regenerate the file (tests/golden/README.md)",
         golden.file->text(), key, at.shape.text(), key, values.shape.text(), kMostSamples);
   }
   for (const int64_t position : golden.file->read<int64_t>(at)) {
     if (position < 0 || position >= numel) {
       throw Error::format(
-          "{}: tensor 'sample_at/{}': position {} is outside a tensor of {} elements; make the file again "
+          "{}: tensor 'sample_at/{}': position {} is outside a tensor of {} elements; regenerate the file "
           "(tests/golden/README.md)",
           golden.file->text(), key, position, numel);
     }
@@ -131,7 +131,7 @@ void check_samples(const GoldenCase& golden, const std::string& key, int64_t num
 void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64_t>& shape) {
   const auto stated = golden.norms.find(key);
   if (stated == golden.norms.end() || stated->second.shape != shape) {
-    throw Error::format("{}: metadata, 'norms' has no '{}' of shape [{}]; make the file again (tests/golden/README.md)",
+    throw Error::format("{}: metadata, 'norms' has no '{}' of shape [{}]; regenerate the file (tests/golden/README.md)",
                         golden.file->text(), key, joined(shape, ", "));
   }
   if (golden.file->find(key) != nullptr) {

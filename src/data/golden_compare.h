@@ -20,8 +20,9 @@ Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t s
 
 // Compares all elements, in row-major order, with a tensor from `golden.keys`: the L2 norm of the difference divided by
 // max(norm of the truth, 1e-3 x largest norm in the group). If the case is sampled, the first two norms cover only the
-// stored samples. For a gradient that is zero in exact arithmetic, the divisor is the group's largest norm. For one
-// with n <= 2 elements, it is at least sqrt(n) times the largest root mean square of a gradient. T is float or double.
+// stored samples. For a gradient that is zero in exact arithmetic, the divisor is the group's largest norm. For a
+// gradient with n <= 2 elements, the divisor is at least sqrt(n) times the largest root mean square of a gradient. T is
+// float or double.
 template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values);
@@ -55,9 +56,9 @@ Comparison compare_saved_bytes(const GoldenCase& golden, Precision precision, in
 Comparison compare_inference_peak(const GoldenCase& golden, int64_t bytes);
 Comparison compare_forward_backward_peak(const GoldenCase& golden, int64_t bytes);
 
-// Consistency of the file with itself: weights, tokens, targets and sampled positions with the streams; stated norms
-// with tensors; losses, their errors and byte counts with one another. One comparison each. For the folder of a model:
-// only that config_v4.json, if any, describes the same model as config.json.
+// Checks that the file is consistent: weights, tokens, targets and sampled positions with the streams; stated norms
+// with tensors; losses, their errors and byte counts with one another. One comparison each. For the folder of a model,
+// checks only that config_v4.json, if any, describes the same model as config.json.
 std::vector<Comparison> check_golden_file(const GoldenCase& golden);
 
 }  // namespace laptime

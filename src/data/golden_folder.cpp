@@ -49,7 +49,7 @@ void add_folder_key(GoldenCase& golden, const std::string& key, const std::vecto
     for (const auto& [from, to] : ranges->second) {
       if (from > to || to > std::ssize(values))
         throw Error::format(
-            "{}, 'undetermined' of '{}': [{}, {}) is not a range within {} elements; make the folder again "
+            "{}, 'undetermined' of '{}': [{}, {}) is not a range within {} elements; regenerate the folder "
             "(tests/golden_hf/README.md)",
             golden_metadata_place(*golden.file), parts.name, from, to, values.size());
       std::fill(values.begin() + from, values.begin() + to, 0.0);
@@ -64,14 +64,14 @@ void read_folder_tensors(GoldenCase& golden) {
     const StoredTensor& tensor = golden.file->tensor(name);
     if (tensor.shape != Shape({model.batch_size, model.context_length})) {
       throw Error::format(
-          "{}: tensor '{}' has shape {}, but the metadata state [{}, {}]; make the folder again "
+          "{}: tensor '{}' has shape {}, but the metadata state [{}, {}]; regenerate the folder "
           "(tests/golden_hf/README.md)",
           golden.file->text(), name, tensor.shape.text(), model.batch_size, model.context_length);
     }
     for (const int64_t id : golden.file->read<int64_t>(tensor)) {
       if (id < 0 || id >= model.vocab_size)
         throw Error::format(
-            "{}: tensor '{}' contains {}, which is outside the vocabulary of {}; make the folder again "
+            "{}: tensor '{}' contains {}, which is outside the vocabulary of {}; regenerate the folder "
             "(tests/golden_hf/README.md)",
             golden.file->text(), name, id, model.vocab_size);
     }
@@ -119,7 +119,7 @@ GoldenCase read_golden_folder(const std::string& folder) {
   const int64_t parameters = summarize(golden.model).parameter_count;
   if (metadata.at("parameters").integer(0) != parameters) {
     throw Error::format(
-        "{}: {} parameters, but config.json describes {}; make the folder again (tests/golden_hf/README.md)", where,
+        "{}: {} parameters, but config.json describes {}; regenerate the folder (tests/golden_hf/README.md)", where,
         metadata.at("parameters").integer(0), parameters);
   }
   read_folder_tensors(golden);

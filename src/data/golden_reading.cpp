@@ -22,7 +22,7 @@ Json golden_metadata(const SafetensorsFile& file) {
   }
   const std::string where = golden_metadata_place(file);
   if (found->second.size() > kLongest) {
-    throw Error::format("{} has {} bytes; at most {} are allowed; make the file again (tests/golden/README.md)", where,
+    throw Error::format("{} has {} bytes; at most {} are allowed; regenerate the file (tests/golden/README.md)", where,
                         found->second.size(), kLongest);
   }
   return parse_json(found->second, where, kMaxDepth);
@@ -69,7 +69,7 @@ const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& nam
   const StoredTensor& tensor = golden.file->tensor(name);
   if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
     throw Error::format(
-        "{}: tensor '{}' has shape {}, but the model needs [{}]; make the file again (tests/golden/README.md)",
+        "{}: tensor '{}' has shape {}, but the model needs [{}]; regenerate the file (tests/golden/README.md)",
         golden.file->text(), name, tensor.shape.text(), joined(shape, ", "));
   }
   return tensor;

@@ -15,7 +15,7 @@ namespace laptime {
 
 inline constexpr int64_t kMostGoldenSteps = 1'000'000;
 
-// The document stored under "laptime" in the file's metadata, and the name of that place in errors.
+// The document stored under "laptime" in the file's metadata, and the name of its location for errors.
 Json golden_metadata(const SafetensorsFile& file);
 std::string golden_metadata_place(const SafetensorsFile& file);
 

@@ -210,8 +210,8 @@ void check_names(const std::vector<StoredTensor>& tensors, const std::string& fi
   if (twice != names.end()) throw Error::format("{}: tensor {} occurs twice; {}", file, quote(*twice), kRemedy);
 }
 
-// The format allows neither gaps nor overlaps: each tensor begins where the previous one ends, and the last ends with
-// the file.
+// The format allows neither gaps nor overlaps: each tensor begins where the previous one ends, and the last one extends
+// to the end of the file.
 void check_coverage(const std::vector<StoredTensor>& tensors, int64_t data, int64_t file_size,
                     const std::string& file) {
   int64_t end = data;

@@ -60,7 +60,7 @@ std::vector<std::string> data_files(const std::string& data) {
     begin = end + 1;
   }
   if (files.size() > kMostShards)
-    throw Error::format("--data: {} names more than {} files; join some of them", quote(data), kMostShards);
+    throw Error::format("--data: {} names more than {} files; merge some of them", quote(data), kMostShards);
   return files;
 }
 
@@ -181,7 +181,7 @@ void TokenData::refuse_token(const Shard& shard, int64_t vocab_size, int64_t lar
     throw Error::format("{} is not in the vocabulary of {}; give --vocab {} or more{}", place, vocab_size,
                         shard.layout.format == DataFormat::kBytes ? 256 : largest + 1, read_as);
   }
-  throw Error::format("{} has changed while it was read; do not change it during a run", open(shard).text());
+  throw Error::format("{} changed while it was read; do not change it during a run", open(shard).text());
 }
 
 std::vector<std::string> remarks_on(const TokenFacts& facts, TokenType type, int64_t vocab_size) {

@@ -28,7 +28,8 @@ struct TokenFacts {
 
 class TokenData {
  public:
-  // Recognises every file (token_layout). Throws Error if one cannot be read, or if their formats or types differ.
+  // Detects the layout of every file (token_layout). Throws Error if one cannot be read, or if their formats or types
+  // differ.
   TokenData(const std::string& data, DataFormat format);
 
   DataFormat format() const { return shards_.front().layout.format; }  // never kAuto

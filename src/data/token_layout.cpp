@@ -155,8 +155,8 @@ Bytes sample_of(const InputFile& file) {
   return sample;
 }
 
-// Lower and upper halves of the words in a sample. A few outliers are tolerated: finding a wrong token is the task of
-// the vocabulary check.
+// Statistics of the lower and upper halves of the words in a sample. A few outliers are tolerated, because the
+// vocabulary check finds wrong tokens.
 struct Halves {
   static constexpr uint32_t kSmall = 31;
   std::set<uint32_t> low{}, small_high{};
