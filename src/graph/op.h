@@ -116,7 +116,7 @@ struct OpCard {
   // as one kernel with these attributes. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns attributes with which the op itself casts floating-point input `input` (or output `output`) to type `to`,
-  // so that the adjacent cast is not needed. Returns nothing if the op cannot. Null: it never can.
+  // so that the adjacent cast is not needed. Returns nothing if the op cannot do so. Null: the op never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
   // True if the op only converts its input to another number type. fold_casts may then fold it into an adjacent op.
@@ -124,10 +124,10 @@ struct OpCard {
   // True if the op only adds its two inputs in their common type. fold_addends may then fold it into an adjacent op.
   bool is_sum = false;
   // Returns attributes with which the op takes an additional last input, of the shape of output 0, and adds it to that
-  // output. Returns nothing if the op cannot. Null: it never can.
+  // output. Returns nothing if the op cannot do so. Null: the op never can.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
   // Returns attributes with which the rows of output 0 are padded (padded_type). Returns nothing if the op cannot pad
-  // them. Null: it never can.
+  // them. Null: the op never can.
   std::optional<Attributes> (*pad_rows)(const Attributes&) = nullptr;
   // Inputs that may have padded rows and are then read at least as fast as without gaps.
   IndexSet reads_padded_rows{};
@@ -139,8 +139,8 @@ struct OpCard {
   // GPU (`on_gpu`) has no fast kernel for the whole op. Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in, bool on_gpu) = nullptr;
   // An op that does the same and also writes the next value of output 0's state in another number type, so that the
-  // next step need not cast it. The copy is the first input, and the next copy the first output, before all operands of
-  // this op. Null: none.
+  // next step need not cast the state. The copy is the first input, and the next copy the first output, before all
+  // operands of this op. Null: none.
   const OpCard* with_copy = nullptr;
   // True if the op's kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;

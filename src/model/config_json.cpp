@@ -229,7 +229,7 @@ class Reader {
   }
 
   void read_llama(ModelConfig& model) {
-    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: number of heads
+    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: num_heads
     const int64_t kv_heads = integer_or("num_key_value_heads", is_usual ? family_.default_kv_heads : model.num_heads);
     if (model.num_heads % kv_heads != 0)
       refuse("num_key_value_heads", fmt::format("{}", kv_heads), fmt::format("give a divisor of {}", model.num_heads));
@@ -306,8 +306,8 @@ class Reader {
     if (share != 1) model.rotary_share = share;
   }
 
-  // Throws Error for an unknown key, unless its value is null, false, 0 or empty. This also rejects an object per layer
-  // type.
+  // Throws Error for an unknown key, unless its value is null, false, 0 or empty. This also rejects parameters per
+  // layer type.
   void check_rope_keys(std::string_view key, const JsonField& rope) const {
     constexpr std::array<std::string_view, 8> kKnown{
         "rope_theta", "partial_rotary_factor", "rope_type",        "type",

@@ -42,8 +42,8 @@ bool are_alike(ModelConfig one, ModelConfig other) {
   return one == other;
 }
 
-// The well-known model's name if the folder is named after it and contains it; otherwise the folder's name, or "custom"
-// if another model has that name.
+// The well-known model's name if the folder has that name and contains that model; otherwise the folder's name, or
+// "custom" if another model has that name.
 std::string shown_name(const fs::path& folder, const ModelConfig& model) {
   std::string name = fs::weakly_canonical(folder).filename().string();
   const KnownModel* const known = find_known_model(name);

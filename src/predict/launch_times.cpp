@@ -24,7 +24,7 @@ constexpr double kCacheGain = 3;         // bandwidth of the cache relative to t
 constexpr double kCacheShare = 0.5;      // fraction of the cache that is free for the operands of one launch
 constexpr double kOptimizerHost = 0.5;   // host time relative to a forward op: no module call, no autograd graph
 constexpr double kBackwardHost = 0.7;    // host time relative to a forward op: the autograd engine runs in C++
-// Megatron's host time relative to a compiled kernel: a module launches one fused kernel.
+// Megatron's host time per launch, relative to compiled PyTorch: a module launches one fused kernel.
 constexpr double kFusedHost = 0.3;
 constexpr double kCausalShare = 0.5;  // fraction of attention that remains under a causal mask
 // Passes over the stored scores for each product of attention: one by the product itself, and one by softmax.

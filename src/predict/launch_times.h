@@ -74,7 +74,7 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 // max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a bound (Williams, Waterman and Patterson 2009). With
 // reached rates:
 // - a product runs in waves of tiles, one tile on each processor, at a fraction of the peak; each wave adds a latency;
-//   if tensor cores compute it, laptime copies matrices with unaligned rows to and from aligned ones;
+//   if tensor cores compute the product, laptime copies matrices with unaligned rows to and from aligned ones;
 // - fused attention runs at its own fraction of the peak; FlashAttention and cuDNN have such kernels for 16-bit types
 //   only, so for 32-bit values laptime stores the scores and computes the masked ones too;
 // - bytes move at a fraction of the bandwidth, and faster if they fit in the cache;
@@ -100,7 +100,7 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
-  // Whether contractions run in this type. Only for a machine with reached rates.
+  // Whether contractions run in float32 or in tf32. Only for a machine with reached rates.
   bool is_float32() const;
   bool is_tf32() const;
   double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores

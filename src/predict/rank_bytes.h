@@ -60,8 +60,8 @@ struct RankBytes {
   static constexpr double kGaps = 0.05;  // fraction of the allocated bytes
 };
 
-// Activations saved by a layer follow Korthikanti et al. 2022, sharded states Rajbhandari et al. 2020. `model` is the
-// whole model; its batch size is one micro-batch of a rank.
+// Activations follow Korthikanti et al. 2022, and sharded states follow Rajbhandari et al. 2020. `model` is the whole
+// model; its batch size is one micro-batch of a rank.
 RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep& step, const StoredTypes& stored);
 
 }  // namespace laptime

@@ -269,7 +269,7 @@ class Gpt {
     return dropped(y2, edition_.drops_residuals ? model_.resid_pdrop : 0);
   }
 
-  // Head and loss as one op. If it is kept whole, it belongs to the frame of the loss.
+  // Head and loss as one op. If the op is kept whole, it belongs to the frame of the loss.
   LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
     const NodeAnnotations outer = build_.current;
     build_.current.scope = kLoss;
@@ -402,7 +402,7 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
   const int64_t rotated = rotated_width(model);
   if (edition.rope && (rotated % 2 != 0 || rotated == 0)) {
     throw Error::format(
-        "RoPE rotates pairs, so it needs an even number of elements in a head, but rotates {} of {}; change --d-model, "
+        "RoPE rotates pairs of elements, so it cannot rotate {} of the {} elements of a head; change --d-model, "
         "--num-heads or --head-dim",
         rotated, model.d_head());
   }
