@@ -42,8 +42,8 @@ class DeferredOrder {
     });
   }
 
-  // Emits the waiting nodes that compute the inputs of `node`, then the readers that can run as a result, in order. The
-  // first nodes of other groups read no waiting node and keep waiting.
+  // Emits the waiting nodes that compute the inputs of `node`, then those in readers_ whose inputs have all been
+  // emitted, in order. The first nodes of other groups are not in readers_, so they keep waiting.
   void need_inputs(const Node& node) {
     if (!reads_waiting(node)) return;
     emit_inputs(node);

@@ -16,8 +16,8 @@ class StepOrder {
   int queues() const { return queues_; }
   // True if step `before` is guaranteed to be done when step `after` begins.
   bool is_done(int before, int after) const;
-  // The last step that may overlap with one of the steps `uses`, or the last of `uses` if no later step may. A buffer
-  // that these steps use must stay alive until then.
+  // The last step that may overlap with one of the steps `uses`, or the last of `uses` if no later step overlaps. A
+  // buffer that these steps use must stay alive until then.
   int last_concurrent(std::span<const int> uses) const;
 
  private:
