@@ -11,8 +11,8 @@ TensorType heads(DType dtype, int64_t batch, int64_t heads, int64_t positions, i
   return {dtype, permuted(Layout::contiguous({batch, positions, heads, width}), {0, 2, 1, 3})};
 }
 
-// Adds benchmarks of one shape. Model FLOPs count two products in forward and five in backward, in each product only
-// the keys that a query attends to.
+// Adds benchmarks of one shape. Model FLOPs count two products in forward and five in backward, and in each product
+// only the keys that a query attends to.
 void add_shape(Machine& machine, DType dtype, int64_t batch, int64_t num_heads, int64_t positions, int64_t width) {
   const AttentionAttributes causal;
   const TensorType x = heads(dtype, batch, num_heads, positions, width);

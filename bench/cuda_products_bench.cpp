@@ -35,7 +35,7 @@ cuda::Product product_of(const Attributes&, std::span<const TensorView> in, std:
   return {.a = in[0], .b = in[1], .c = out[0], .compute = promote(in[0].type.dtype, in[1].type.dtype)};
 }
 
-// The first kProposals algorithms that the library proposes, whatever their order of additions, each as a kernel.
+// The first kProposals algorithms that the library proposes, in any order of additions, each as a kernel.
 template <bool kTf32>
 std::vector<Kernel> proposals() {
   std::vector<Kernel> kernels;
@@ -95,7 +95,7 @@ std::vector<const Kernel*> ready(const std::vector<Kernel>& kernels, const Signa
       backend.prepare(kernel, signature);
       found.push_back(&kernel);
     } catch (const Error&) {
-      // The library proposes no such algorithm.
+      // The library proposes too few algorithms for this kernel.
     }
   }
   return found;
@@ -153,7 +153,8 @@ class Comparison {
     const double seconds = median(chosen_seconds);
     const double fraction = median(best_seconds) / seconds;
     fmt::print(
-        "{:<8}  {:<24}  {:>6} x {:<6} x {:<6} {:<16} {:>10}  {:>16}  {:6.1f} % of the speed of the best of {} ({})\n",
+        "{:<8}  {:<24}  {:>6} x {:<6} x {:<6} {:<16} {:>10}  {:>16}  {:6.1f} % of the speed of the best of {} "
+        "algorithms ({})\n",
         dtype_, shape.name, shape.m, shape.n, shape.k, chosen.name, format_seconds(seconds),
         format_flops(flops_of(signature) / seconds) + "/s", 100 * fraction, all.size(), best.name);
     std::fflush(stdout);

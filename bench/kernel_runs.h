@@ -24,8 +24,8 @@ class Machine {
   ~Machine();
 
   cpu::CpuBackend& backend() { return backend_; }
-  // FLOP/s of all threads: for float32, of float32 multiply-adds; for bfloat16, of these or of bfloat16 instructions,
-  // whichever are faster.
+  // Peak FLOP/s of all threads: of float32 multiply-adds for float32, and of the faster of float32 and bfloat16
+  // instructions for bfloat16.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
   // Bytes per second of memory.
   double bandwidth() const { return bandwidth_; }

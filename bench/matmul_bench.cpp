@@ -96,7 +96,7 @@ class Table {
 void run(int threads, int rounds, const std::string& model, DType dtype) {
   Machine machine(threads);
   fmt::print(
-      "{}, {}: median fraction of the peak measured before and after each launch (in brackets: best launch / best "
+      "{}, {}: median fraction of the peak measured before and after each launch (in parentheses: best launch / best "
       "peak); "
       "{}\n",
       model, name_of(dtype), machine.text());

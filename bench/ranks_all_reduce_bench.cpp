@@ -1,5 +1,4 @@
-// Benchmark of the all-reduce in a step of several ranks. It alternates with MPI_Allreduce, which MPI's own
-// benchmarks time, on the same number of bytes.
+// Benchmark of the all-reduce in a step of several ranks, run in turn with MPI_Allreduce on the same number of bytes.
 //   mpirun -n 2 bench_ranks_all_reduce [--rounds 30]
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// Benchmark of start-up: the time of a process that runs one step, compared with the time that it takes just to touch
-// as much memory.
+// Benchmark of start-up: the time of a process that runs one step, compared with the time to touch as much memory.
 //   bench_start_up PROGRAM [OPTIONS OF BENCH...]
 //   bench_start_up build/release/laptime --model small --mode compile
 #include <fmt/format.h>
@@ -35,7 +34,7 @@ double touch_seconds(int64_t bytes, int threads) {
   const int64_t size = (bytes / kHugePage + 2) * kHugePage;
   void* const mapped =
       mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) throw std::runtime_error("the machine has too little memory");
+  if (mapped == MAP_FAILED) throw std::runtime_error("not enough memory");
   madvise(mapped, static_cast<size_t>(size), MADV_HUGEPAGE);
   {
     std::vector<std::jthread> team;

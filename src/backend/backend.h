@@ -133,7 +133,7 @@ class Backend {
   // again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
   // Enqueues a launch. Launches and marks execute in order, but a recording may run launches between two marks
-  // concurrently if neither writes bytes that the other one reads or writes. Communication launches execute in order
+  // concurrently if neither writes bytes that the other reads or writes. Communication launches execute in order
   // among themselves, after all launches enqueued before them and concurrently with later ones. After the call, the
   // caller may change everything that `launch` points to, except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;

@@ -29,8 +29,8 @@ class Group {
 
   // Sends all outgoing and receives all incoming messages of this rank, and then returns. Messages between two ranks
   // arrive in the order in which they were sent, and each must have the size that its receiver expects. Every rank must
-  // make the same calls in the same order, from one thread at a time. If a rank ends early or falls silent, the runs of
-  // all others end.
+  // make the same calls in the same order, from one thread at a time. If a rank exits early or stops responding, the
+  // runs of all other ranks end.
   virtual void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) = 0;
 
   // Bytes that this rank has sent in `exchange` so far.

@@ -11,10 +11,10 @@ namespace laptime {
 
 class Hazards {
  public:
-  // Adds the next launch, and returns the earlier launches that it must wait for: launches that wrote bytes it reads or
-  // writes, and launches that read bytes it writes. Launches are numbered from 0 in the order of add(), and the result
-  // is in ascending order. Launches whose bytes have since been overwritten are left out, because the later writers
-  // already wait for them. Gaps in the storage of an operand count as read or written.
+  // Adds the next launch, and returns the earlier launches that it must wait for: those that wrote bytes that the
+  // launch reads or writes, and those that read bytes that it writes. Launches are numbered from 0 in the order of
+  // add(), and the result is in ascending order. Launches whose bytes have since been overwritten are left out, because
+  // the later writers already wait for them. Gaps in the storage of an operand count as read or written.
   const std::vector<size_t>& add(const Launch& launch);
   // Forgets all launches; numbers begin at 0 again.
   void clear();

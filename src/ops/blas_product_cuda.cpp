@@ -20,7 +20,7 @@ uint32_t alignment_of(const TensorType& type) {
   return begin == 0 ? kAlignment : static_cast<uint32_t>(std::min<uint64_t>(kAlignment, begin & (~begin + 1)));
 }
 
-// Describes the tensor as matrices [batches, rows, columns]. Returns nothing if the library cannot read them in place.
+// Describes the tensor as matrices [batches, rows, columns]; nothing if the library cannot read them in place.
 std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int64_t rows, int64_t columns) {
   const std::optional<Layout> layout = reshaped(type.layout, {batches, rows, columns});
   if (!layout) return std::nullopt;
@@ -150,8 +150,8 @@ struct PaddedCopy {
   TensorView part;   // without the padding
 };
 
-// A product whose sides are rounded up to multiples of 16 bytes, so that every row is aligned: the library has only
-// slow algorithms for unaligned rows. Operands whose shape or alignment changes are copied.
+// A product whose dimensions are rounded up to multiples of 16 bytes, so that every row is aligned: the library has
+// only slow algorithms for unaligned rows. Operands whose shape or alignment changes are copied.
 class PaddedProduct {
  public:
   // If `memory` is null, only describes the product and counts the bytes of the workspace.
@@ -167,7 +167,7 @@ class PaddedProduct {
     const BlasMatrix a_matrix = *matrix_of(a, batches, m, k);
     const BlasMatrix b_matrix = *matrix_of(b, batches, k, n);
     const int64_t elements = kAlignment / size_of(original.compute);
-    // Only the side along which elements are adjacent must be rounded up. If `a` has several row axes, they are not
+    // Only the dimension along which elements are adjacent must be rounded up. If `a` has several row axes, m is not
     // padded.
     const bool rounds_m = !a_matrix.columns_adjacent && a.shape().rank() == b_shape.rank();
     const bool rounds_k = a_matrix.columns_adjacent || !b_matrix.columns_adjacent;
@@ -257,8 +257,8 @@ void launch_padded(const KernelCall& call, const Product& original, const BlasCh
   if (padded.c_copy) launch_move(call, padded.c_copy->part, original.c);
 }
 
-// Splits a product in two if all rows are aligned, but one side is not a multiple of 16 bytes: `whole` ends at the last
-// multiple, and `rest` begins there. If the side is k, `rest` is computed first, and `whole` is added to it.
+// Splits a product in two if all rows are aligned, but one dimension is not a multiple of 16 bytes: `whole` ends at the
+// last multiple, and `rest` begins there. If the dimension is k, `rest` is computed first, and `whole` is added to it.
 class SplitProduct {
  public:
   explicit SplitProduct(const Product& product) : whole(product), rest(product) {
@@ -323,8 +323,8 @@ class SplitProduct {
   TensorView whole_bias_, rest_bias_;
 };
 
-// The rest uses the first proposal, without tf32: the library's estimates for such a small product differ from those
-// for `whole`, and in tf32 it may refuse to launch a product with a tiny inner size.
+// The rest uses the first proposal, without tf32: the order of proposals for a small product differs from the order
+// for `whole`, and the library may refuse to launch a tf32 product with a tiny k.
 BlasChoice choice_of_rest(BlasChoice choice) {
   choice.algorithm = 0;
   choice.tf32 = false;
@@ -349,17 +349,17 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
     return "factors are not float32, bfloat16 or float16";
   if (choice.tf32 && product.compute != DType::kFloat32) return "TF32 requires float32 factors";
   if (result != product.compute && result != DType::kFloat32)
-    return "the result is neither float32 nor of the type of its factors";
+    return "the result has neither type float32 nor the factors' type";
   if (product.addend != nullptr && product.addend->type.dtype != result)
     return "the addend and the result have different types";
   const Shape& shape = product.b.shape();
   for (const int64_t size : {shape[-2], shape[-1], product.c.numel() / shape[-1]}) {
-    if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";
+    if (size > INT32_MAX) return "a matrix dimension is 2^31 or more";
   }
   if (!choice.padded) return "";
   if (SplitProduct(product).splits()) return "";
-  // For so small an inner size, the library proposes algorithms that it then refuses to launch.
-  if (shape[-2] * size_of(product.compute) < kAlignment) return "the inner size is less than 16 bytes";
+  // If k is this small, the library proposes algorithms that it then refuses to launch.
+  if (shape[-2] * size_of(product.compute) < kAlignment) return "the inner dimension is less than 16 bytes";
   const PaddedProduct padded(product, nullptr);
   if (!padded.pads()) return "no operand needs padding";
   return padded.c_copy && product.addend != nullptr ? "the result has unaligned rows and an addend" : "";

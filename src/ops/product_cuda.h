@@ -29,10 +29,10 @@ struct BlasChoice {
   int algorithm = 0;  // index among the library's proposals
   bool tf32 = false;
   bool any_order = false;  // see BlasProduct::any_order
-  // Pads matrices whose rows or sides are not multiples of 16 bytes, such as logits for a vocabulary of 50,257: the
-  // library has only slow algorithms for them. A matrix with unaligned rows is copied to or from padded memory. If all
-  // rows are aligned, and only one side is not a multiple, the part of the product up to the last multiple is computed
-  // without copies, and the rest with copies.
+  // Pads matrices whose rows or dimensions are not multiples of 16 bytes, such as logits for a vocabulary of 50,257,
+  // because the library has only slow algorithms for such sizes. A matrix with unaligned rows is copied to or from
+  // padded memory. If all rows are aligned, and only one dimension is not a multiple, the part of the product up to the
+  // last multiple is computed without copies, and the rest with copies.
   bool padded = false;
 };
 inline constexpr int kPaddedAlgorithms = 3;  // number of proposals that are tried with padded matrices
@@ -56,7 +56,7 @@ struct ViewsOfSignature {
   }
 };
 
-// The functions of a kernel that multiplies with cuBLASLt.
+// The entry points of a kernel that multiplies with cuBLASLt.
 template <ProductOfCall kProductOf, int kAlgorithm, bool kTf32, bool kAnyOrder = false, bool kPadded = false>
 struct BlasKernel {
   static constexpr BlasChoice kChoice{kAlgorithm, kTf32, kAnyOrder, kPadded};

@@ -50,7 +50,7 @@ inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
   return data.data == nullptr || (is_aligned_for_fours(data) && columns % kFour == 0);
 }
 
-// True if a single row can be moved in eights, provided that its length allows it.
+// True if a single row whose length is a multiple of eight can be moved in eights.
 inline bool is_row_in_eights(const DeviceData& row, int64_t column_stride) {
   return row.data == nullptr || (is_aligned_for_words(row) && column_stride == 1);
 }
@@ -108,10 +108,11 @@ bool walks_in_fours(const Elements<kOperands>& elements, int present) {
   return true;
 }
 
-// Outputs come first, then inputs. All are broadcast to the shape of output 0, and the axes are in its memory order.
+// Outputs come first, then inputs. All are broadcast to the shape of output 0; the axes are in the memory order of
+// output 0.
 template <int kOperands>
 Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<const TensorView> in) {
-  LAPTIME_CHECK(out.size() + in.size() <= kOperands, "{} operands", out.size() + in.size());
+  LAPTIME_CHECK(out.size() + in.size() <= kOperands, "too many operands: {}", out.size() + in.size());
   Elements<kOperands> elements;
   const Layout* layouts[kOperands];
   size_t k = 0;

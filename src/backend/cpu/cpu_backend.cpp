@@ -29,7 +29,7 @@ void grow_stack() {
 
 // Prepares the process and the calling thread for a team with this many threads. Throws OutOfMemory if the address
 // space cannot hold the stack, heap and scratch of every thread: a stack that cannot grow would end the process without
-// an error. Must be called before the team is created, because its threads would already occupy address space.
+// an error. Must be called before the team is created, because the team's threads occupy address space.
 int prepared_for(int threads) {
   constexpr int64_t kRoomOfThread = int64_t{16} << 20;
   try {
@@ -93,7 +93,7 @@ CpuBackend::CpuBackend(std::vector<Kernel> kernels, int threads)
     : CpuBackend(std::make_shared<KernelTable>(std::move(kernels)), threads) {}
 
 std::unique_ptr<DeviceMemory> CpuBackend::allocate(int64_t bytes, Contents contents) {
-  LAPTIME_CHECK(bytes >= 0, "{} bytes", bytes);
+  LAPTIME_CHECK(bytes >= 0, "invalid size: {} bytes", bytes);
   auto memory = std::make_unique<Memory>(bytes, held_);
   touch(team_, memory->pages(), contents);
   return memory;

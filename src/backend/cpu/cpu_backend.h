@@ -13,8 +13,8 @@ namespace laptime::cpu {
 
 class CpuBackend : public Backend {
  public:
-  // If `may_split`, float32 products may be computed from bfloat16 terms, and the float32 peak is that of the faster
-  // method. Throws OutOfMemory if the address space cannot hold the threads' stacks and buffers.
+  // If `may_split`, float32 products may be computed from bfloat16 terms, and the float32 peak is the peak of the
+  // faster method. Throws OutOfMemory if the address space cannot hold the threads' stacks and buffers.
   CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split = true);
   CpuBackend(std::vector<Kernel> kernels, int threads);
 

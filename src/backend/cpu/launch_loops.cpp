@@ -39,7 +39,7 @@ int64_t bytes_of(const TensorType& type) { return (Size(type.layout.extent()) * 
 }  // namespace
 
 std::vector<LaunchLoop> loops_of_launch(const Kernel& kernel, const Signature& signature, int threads) {
-  // The reference runs outside of loops, so it would compute every element.
+  // The reference kernel uses no parallel loops, so a launch would compute every element.
   if (kernel.name == kReferenceName) return {};
   int64_t bytes = std::max<int64_t>(kernel.workspace_bytes(signature), 1);
   for (const TensorType& type : signature.in) bytes = std::max(bytes, bytes_of(type));

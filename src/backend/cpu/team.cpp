@@ -39,7 +39,7 @@ class SpinTimer {
 }  // namespace
 
 Team::Team(int threads) : indices_(threads) {
-  LAPTIME_CHECK(threads >= 1 && threads < static_cast<int>(kJoinedMask), "{} threads", threads);
+  LAPTIME_CHECK(threads >= 1 && threads < static_cast<int>(kJoinedMask), "cannot create a team of {} threads", threads);
   for (int thread = 0; thread < threads; ++thread) {
     scratch_.emplace_back(kScratchBytes);
     std::memset(scratch_.back().data(), 0, static_cast<size_t>(kScratchBytes));
@@ -48,7 +48,7 @@ Team::Team(int threads) : indices_(threads) {
 }
 
 Team::Team(int threads, std::vector<LaunchLoop>& loops) : loops_(&loops), indices_(0) {
-  LAPTIME_CHECK(threads >= 1, "{} threads", threads);
+  LAPTIME_CHECK(threads >= 1, "cannot create a team of {} threads", threads);
   for (int thread = 0; thread < threads; ++thread) scratch_.emplace_back(kScratchBytes);
 }
 
@@ -66,7 +66,7 @@ void Team::drain(int thread) {
 
 void Team::run(int64_t count, int ranges, Task task, const void* context) {
   const uint32_t before = state_.load(std::memory_order_relaxed);
-  LAPTIME_CHECK((before & (kOpenBit | kJoinedMask)) == 0, "a parallel_for within another");
+  LAPTIME_CHECK((before & (kOpenBit | kJoinedMask)) == 0, "parallel_for calls must not be nested");
   task_ = task;
   context_ = context;
   indices_.divide(count, ranges);

@@ -33,7 +33,7 @@ class Team : public Queue {
 
   // Calls body(index) or body(index, thread) for every index of [0, count). Indices are assigned one at a time, in
   // order. `thread` in [0, size()) is the thread that runs the index, 0 for the caller; use it to find scratch, never
-  // to divide work. If a kernel has several loops, it must pass the work of each.
+  // to divide work. A kernel with several loops must pass the work of each.
   template <class Body>
   void parallel_for(int64_t count, const Body& body, const LoopWork& work = {}) {
     loop(count, 1, body, work);
@@ -119,7 +119,7 @@ class Team : public Queue {
   Task task_ = nullptr;
   const void* context_ = nullptr;
   IndexRanges indices_;  // the indices of the current run
-  // State of the current run: its number, whether workers may still join, and how many are working.
+  // State of the current run: its number, whether workers may still join, and how many have joined.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> workers_;

@@ -26,7 +26,7 @@ class CudaBackend::Communication : public GroupQueue {
   // Waits until both streams are empty. Throws Error if NCCL has met an error.
   void synchronize();
 
-  // Numbers of launches, and of waits for launches, since the last synchronization.
+  // Counts of launches, and of waits for launches, since the last synchronization.
   struct Enqueued {
     size_t launches = 0;
     size_t waits = 0;
@@ -47,8 +47,8 @@ class CudaBackend::Communication : public GroupQueue {
   CudaBackend& owner_;
   std::unique_ptr<Communicator> communicator_;
   StreamHandle stream_ = nullptr;
-  // Marks cannot order streams in a graph, so these events do: `ready_` after the kernels before a launch, done_[i]
-  // after launch i.
+  // Events that order the streams, because marks cannot do so in a graph: `ready_` is recorded after the kernels that
+  // precede a launch, and done_[i] after launch i.
   EventHandle ready_ = nullptr;
   std::vector<EventHandle> done_;
   std::deque<Interval> launches_, waits_;  // reused; in deques, because marks must not move

@@ -78,7 +78,7 @@ class CudaBackend::Pool : public StepPool {
   }
   void free(std::byte* address) override {
     const auto found = allocated_.find(address_of(address));
-    LAPTIME_CHECK(found != allocated_.end(), "the pool did not hand out this address");
+    LAPTIME_CHECK(found != allocated_.end(), "this address is not from the pool");
     owner_.note_failure(owner_.driver_->cuMemFreeAsync(found->first, owner_.stream_->handle), "cuMemFreeAsync");
     count(-found->second);
     allocated_.erase(found);
@@ -279,7 +279,7 @@ std::unique_ptr<StepPool> CudaBackend::step_pool() {
 }
 
 std::unique_ptr<DeviceMemory> CudaBackend::allocate(int64_t bytes, Contents contents) {
-  LAPTIME_CHECK(bytes >= 0, "{} bytes", bytes);
+  LAPTIME_CHECK(bytes >= 0, "invalid size: {} bytes", bytes);
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   const DeviceAddress address = allocate_bytes(size);
   auto memory = std::make_unique<Memory>(driver_, held_, address, bytes);
@@ -353,9 +353,8 @@ Activities CudaBackend::watch(const std::function<void()>& work) {
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
   auto recording = std::make_unique<Graph>(*this);
-  // With communication there are no branches, because Communication synchronizes with a single stream of kernels. There
-  // are none without records_steps either: such a recording only shows how long an eager step takes without host
-  // delays.
+  // Branches are not used with communication, which synchronizes with a single stream of kernels. They are not used
+  // without records_steps either: there, a recording only shows how long an eager step takes without host delays.
   if (communication_ == nullptr && branches_ == nullptr && options_.records_steps)
     branches_ = std::make_unique<Branches>(*this);
   if (branches_ != nullptr) branches_->begin();

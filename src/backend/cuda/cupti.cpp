@@ -45,7 +45,7 @@ struct alignas(8) Buffer {
 void request_buffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
   *buffer = (new Buffer)->bytes.data();
   *bytes = sizeof(Buffer);
-  *most_records = 0;  // as many as fit
+  *most_records = 0;  // 0 means as many as fit
 }
 
 void take_buffer(void*, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
@@ -150,7 +150,7 @@ Activities watch_card(const std::function<void(bool is_recorded)>& work) {
   const std::lock_guard lock(all.mutex);
   add_records(std::move(all.records), activities);
   all.records.clear();
-  if (activities.kernels == 0) activities.missing = "CUPTI recorded no kernel";
+  if (activities.kernels == 0) activities.missing = "CUPTI recorded no kernels";
   return activities;
 }
 

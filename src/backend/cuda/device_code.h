@@ -21,7 +21,7 @@
 #include <type_traits>
 
 // LAPTIME_UNROLL stands before loops over small arrays. In a loop that is not unrolled, a variable indexes the array,
-// which is then in memory instead of registers.
+// and the compiler then keeps the array in memory instead of registers.
 #if defined(__CUDACC__)
 #define LAPTIME_DEVICE __device__ inline
 #define LAPTIME_UNROLL _Pragma("unroll")
@@ -75,7 +75,7 @@ class Thread {
   // call.
   __device__ void synchronize() const { __syncthreads(); }
   // Returns the value passed by the lane whose index is this lane's index XOR `mask`. All lanes of the warp must call
-  // it.
+  // exchange().
   template <class T>
   __device__ T exchange(T value, int mask) const {
     return __shfl_xor_sync(0xFFFFFFFFU, value, mask);

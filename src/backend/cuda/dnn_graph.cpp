@@ -48,7 +48,7 @@ std::vector<DnnDescriptor> proposals(const std::shared_ptr<const Dnn>& dnn, cons
   dnn->check(
       dnn->cudnnBackendGetAttribute(heuristic.handle(), dnn::kHeuristicResults, dnn::kDescriptorValue,
                                     static_cast<int64_t>(handles.size()), &count, static_cast<void*>(handles.data())),
-      "asking for plans (cudnnBackendGetAttribute)");
+      "querying plans (cudnnBackendGetAttribute)");
   configs.erase(configs.begin() + std::clamp<int64_t>(count, 0, static_cast<int64_t>(configs.size())), configs.end());
   return configs;
 }
@@ -57,7 +57,7 @@ int64_t workspace_of(const Dnn& dnn, const DnnDescriptor& plan) {
   int64_t bytes = 0;
   int64_t count = 0;
   dnn.check(dnn.cudnnBackendGetAttribute(plan.handle(), dnn::kPlanWorkspace, dnn::kInt64Value, 1, &count, &bytes),
-            "asking for the workspace of a plan (cudnnBackendGetAttribute)");
+            "querying the workspace of a plan (cudnnBackendGetAttribute)");
   return bytes;
 }
 
@@ -276,7 +276,7 @@ std::unique_ptr<DnnPlan> DnnGraph::plan(const std::shared_ptr<const Dnn>& dnn, c
 }
 
 std::string DnnPlan::run(DnnHandle handle, std::span<void* const> operands, void* workspace) {
-  LAPTIME_CHECK(operands.size() + numbers_.size() == ids_.size(), "{} operands", operands.size());
+  LAPTIME_CHECK(operands.size() + numbers_.size() == ids_.size(), "wrong number of operands: {}", operands.size());
   std::ranges::copy(operands, addresses_.begin());
   // The library requires a new pack for each call.
   try {

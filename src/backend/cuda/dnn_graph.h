@@ -45,7 +45,7 @@ class DnnDescriptor {
   DnnDescriptorHandle handle_ = nullptr;
 };
 
-// The device for which plans are made: that of `handle` or, on a machine without a GPU, the one described by `device`.
+// The device for which plans are made: the device of `handle` or, on a machine without a GPU, the described `device`.
 struct DnnTarget {
   DnnHandle handle = nullptr;
   const DnnDescriptor* device = nullptr;

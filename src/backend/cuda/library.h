@@ -5,7 +5,7 @@
 
 namespace laptime::cuda {
 
-// The library is never unloaded, because NVIDIA's libraries do not support that while their threads run.
+// The library is never unloaded, because NVIDIA's libraries do not support unloading while their threads run.
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}

@@ -51,7 +51,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
   }
 }
 
-// Maps groups of operands in which element i is at position i.
+// Maps groups of elements if element i is at position i of every operand.
 template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
 LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                const TypeOf& type_of, const Start& start, const Body& body) {
@@ -120,7 +120,7 @@ LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn
 // The number of groups that a thread of map_walked_fours() loads before it computes the first one.
 constexpr int kWalkedInFlight = 2;
 
-// Like map_elements, for elements for which walks_in_fours() is true: broadcast operands, too, are loaded in fours.
+// Like map_elements, for operands that satisfy walks_in_fours(): even broadcast operands are loaded in fours.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_walked_fours(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
   map_groups_at<kFour, kWalkedInFlight, kOut, kIn>(

@@ -32,7 +32,7 @@ void find_functions(Library& library, Nccl& functions) {
   library.find(functions.ncclAllGather, "ncclAllGather");
 }
 
-// Returns the identifier that rank 0 has generated, on every rank.
+// Returns, on every rank, the identifier that rank 0 generates.
 NcclUniqueId shared_id(const Nccl& nccl, Group& group) {
   NcclUniqueId id{};
   const Message message{0, reinterpret_cast<std::byte*>(id.bytes), sizeof(id)};

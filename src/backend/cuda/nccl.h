@@ -64,7 +64,7 @@ class Communicator {
  public:
   // All ranks must create their communicators together. The group carries NCCL's identifier of the communicator.
   Communicator(std::shared_ptr<const Nccl> nccl, Group& group);
-  // Waits for the other ranks, except during stack unwinding: after an exception, they may never get here.
+  // Waits for the other ranks, except during stack unwinding: after an exception, the other ranks may never get here.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

@@ -72,7 +72,7 @@ LAPTIME_DEVICE void load_many(const Thread& thread, const DeviceData& x, const i
   }
 }
 
-// Numbers of adjacent elements that a thread moves with one access or two.
+// Numbers of adjacent elements that a thread moves with one or two accesses.
 constexpr int kFour = 4;
 constexpr int kEight = 8;
 template <class T>
@@ -150,7 +150,7 @@ struct DeviceRows : DeviceData {
 };
 
 // Calls body(column, count) for the columns of a row that this thread of the block takes. If `in_fours`, columns are
-// taken four at a time, and the remaining ones one by one; otherwise all one by one.
+// taken four at a time, and the remaining ones one by one; otherwise all columns are taken one by one.
 template <class Body>
 LAPTIME_DEVICE void for_columns(const Thread& thread, int64_t columns, bool in_fours, const Body& body) {
   const int64_t fours = in_fours ? columns / kFour : 0;
@@ -170,8 +170,8 @@ LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int
   store(thread, y, position, values[0]);
 }
 
-// How the elements of several operands are accessed. In groups, element i is at position i of every operand, and each
-// access moves a group: 16 bytes, or 8 bytes of the narrower types in kFours. Adjacent threads thus access adjacent
+// How the elements of several operands are accessed. Groups require element i at position i of every operand; each
+// access moves one group: 16 bytes, or 8 bytes of the narrower types in kFours. Adjacent threads thus access adjacent
 // memory, whatever the types.
 enum class Groups : uint8_t {
   kNone,              // one by one, or by map_walked_fours()

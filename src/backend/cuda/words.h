@@ -27,8 +27,7 @@ LAPTIME_DEVICE Words load_group(const Thread& thread, const DeviceData& x, DType
   return {{two.of[0], two.of[1], 0, 0}};
 }
 
-// Rounds two numbers to 16 bits and puts the first into the lower half of the word. The card has an instruction for
-// this.
+// Rounds two numbers to 16 bits and puts the first into the lower half of the word, with one instruction on the card.
 LAPTIME_DEVICE uint32_t packed_bfloat16(float first, float second) {
 #if defined(__CUDA_ARCH__)
   uint32_t word = 0;
@@ -118,7 +117,7 @@ LAPTIME_DEVICE void for_groups(const Thread& thread, int64_t count, const Load& 
   }
 }
 
-// Like the function above, but every thread, even one without indices, calls start() once, after its first loads, and
+// Like for_groups above, but every thread, even one without indices, calls start() once, after its first loads, and
 // stops if start() returns false.
 template <int kGroups, class Load, class Start, class Finish>
 LAPTIME_DEVICE void for_groups(const Thread& thread, int64_t count, const Load& load, const Start& start,

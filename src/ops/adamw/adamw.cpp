@@ -16,13 +16,14 @@ namespace {
 enum Input : uint8_t { kW, kGrad, kM, kV, kStep, kLr, kSkip };
 
 std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
-  LAPTIME_CHECK(in[kW].shape() == in[kGrad].shape(), "gradient {} of {}", in[kGrad].text(), in[kW].text());
+  LAPTIME_CHECK(in[kW].shape() == in[kGrad].shape(), "gradient {} does not match parameter {}", in[kGrad].text(),
+                in[kW].text());
   return {in[kW], in[kM], in[kV]};
 }
 
 std::vector<TensorType> infer_with_copy(const Attributes& attributes, std::span<const TensorType> in) {
   std::vector<TensorType> out = infer(attributes, in.subspan(1));
-  LAPTIME_CHECK(in[0].shape() == out[0].shape(), "copy {} of {}", in[0].text(), out[0].text());
+  LAPTIME_CHECK(in[0].shape() == out[0].shape(), "copy {} does not match parameter {}", in[0].text(), out[0].text());
   out.insert(out.begin(), in[0]);
   return out;
 }
@@ -85,7 +86,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
   const DType real = build.type(in[kW]).dtype;
-  // The next value of m or v: `state` is rounded for storage; `value`, from which the weight is updated, is not.
+  // The next m or v: `value` before rounding, from which the weight is updated, and `state` as stored.
   struct Moment {
     ValueId value, state;
   };

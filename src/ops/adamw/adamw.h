@@ -5,13 +5,13 @@
 
 namespace laptime {
 
-// The variants differ in when the weight decays, and in where eps is added; the formulas are in adamw.cpp.
+// The variants apply weight decay and eps at different points; the formulas are in adamw.cpp.
 enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
 // (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 [][, skip bool []]) -> (w, m, v),
-// updated in place; unchanged if skip is true. m and v may have a narrower type than w: they are rounded to
-// that type when they are stored, but the update of w reads them before rounding.
+// updated in place; unchanged if skip is true. m and v may have a narrower type than w: they are rounded when
+// they are stored, but w is updated from the unrounded values.
 extern const OpCard kAdamW;
 // (copy [...], w, grad, m, v, step, lr[, skip]) -> (copy, w, m, v): kAdamW that also writes w rounded to the type of
 // `copy`. The old contents of `copy` are not read.

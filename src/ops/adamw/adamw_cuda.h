@@ -13,8 +13,8 @@ struct AdamNumbers {
   float size, root_scale, decay, skip;
 };
 
-// Reads and writes w, m and v in one pass, and may write a copy of w in another type. In each block, one warp computes
-// the coefficients of the step, while the first elements are loaded.
+// Reads and writes w, m and v in one pass. If `has_copy`, also writes w rounded to another type. In each block, one
+// warp computes the coefficients of the step while the first elements are loaded.
 template <bool has_copy>
 struct AdamUpdateWith {
   static constexpr int kGroups = 2;  // groups in flight per thread
@@ -30,10 +30,10 @@ struct AdamUpdateWith {
     SharedArray<AdamNumbers, 1> numbers;
   };
 
-  // Called by one warp. The powers take longest, so lanes with an even index compute the power of beta1, and the others
-  // the power of beta2.
+  // Called by one warp. The powers take longest, so even lanes compute the power of beta1, and odd lanes the power of
+  // beta2.
   LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
-    // Starts all loads before it converts the learning rate, because the conversion must wait for its load.
+    // Starts all loads before converting the learning rate, because the conversion waits for the load.
     const int64_t step = thread.load(args.step.template at<int64_t>(0));
     const bool skips = args.skip.data != nullptr && thread.load(args.skip.template at<uint8_t>(0)) != 0;
     const auto lr = load<double>(thread, args.lr, 0);

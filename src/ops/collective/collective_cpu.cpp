@@ -1,6 +1,6 @@
 // Kernels of collective communication. For a sum, each rank receives its chunk from all other ranks, and adds the
-// received values in the order of the rank numbers. Messages are sent from the tensors themselves and received in them
-// or, if they must be summed, in the workspace.
+// received values in the order of the rank numbers. Messages are sent directly from the tensors, and received directly
+// into them or, if they must be summed, into the workspace.
 #include "ops/collective/collective.h"
 
 #include <algorithm>
@@ -152,7 +152,7 @@ void launch_all_gather(const KernelCall& call) {
   queue.exchange();
 }
 
-// Nothing to do: the device has waited before the launch.
+// Nothing to do: the device has already waited before the launch.
 void launch_wait(const KernelCall&) {}
 
 int64_t all_reduce_workspace(const Signature& s) {

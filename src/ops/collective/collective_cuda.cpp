@@ -12,7 +12,7 @@ void launch(const KernelCall& call) {
   static_cast<GroupQueue&>(call.queue).launch(kCollective, call.in, call.out);
 }
 
-// Nothing to do: the device has waited before the launch.
+// Nothing to do: the device has already waited before the launch.
 void launch_wait(const KernelCall&) {}
 
 // NCCL's order of additions depends on the size and the machine, so results are not reproducible everywhere.

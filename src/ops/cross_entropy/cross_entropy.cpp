@@ -74,7 +74,7 @@ std::optional<Attributes> fold_input_cast(const Attributes& attributes, int inpu
   if (input != 0 || to != DType::kFloat32) return std::nullopt;
   return attributes;
 }
-// If the cast of the logits is removed, the gradient keeps the type that it had with the cast.
+// If the cast of the logits is removed, the gradient keeps the type that the cast gave it.
 std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<CrossEntropyBackwardAttributes>();
   if (input != 1 || to != DType::kFloat32) return std::nullopt;

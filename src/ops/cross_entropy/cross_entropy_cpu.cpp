@@ -23,7 +23,7 @@ void launch_forward(const KernelCall& call) {
       if (log_sum_exps != nullptr) log_sum_exps[row] = log_sum_exp;
     }
   });
-  double loss = 0;  // summed in row order, so that the result does not depend on the threads
+  double loss = 0;  // summed in row order, so that the result does not depend on the thread count
   for (int64_t row = 0; row < rows.count(); ++row) loss += losses[row];
   put_float(static_cast<float>(loss / static_cast<double>(rows.count())), call.out[0], call.out[0].type.layout.offset);
 }

@@ -10,8 +10,8 @@
 
 namespace laptime::cuda {
 
-// The number of elements from `position` on that precede the first address at which a pack of eight elements can be
-// loaded.
+// The number of elements between `position` and the first multiple of 16 bytes at or after it, from where packs of
+// eight elements can be loaded.
 LAPTIME_DEVICE int before_packs(const DeviceData& x, int64_t position) {
   const auto size = static_cast<int>(size_of(x.dtype));
   const auto past = static_cast<int>(reinterpret_cast<uintptr_t>(x.data + position * size) % kWordsBytes);
@@ -169,7 +169,7 @@ struct CrossEntropyBackward {
     const int64_t row = args.logits.row(thread.block());
     const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(thread.block()));
     const auto target = load<int64_t>(thread, args.targets, args.targets.row(thread.block()));
-    // Subtracts log_sum_exp as two floats, because converting every logit to float64 would take longer than exp.
+    // Subtracts log_sum_exp as the sum of two floats, because converting every logit to float64 takes longer than exp.
     const auto high = static_cast<float>(log_sum_exp);
     const float low = fabsf(high) == INFINITY ? 0 : static_cast<float>(log_sum_exp - static_cast<double>(high));
     const int64_t grad_row = args.grad.row(thread.block());
@@ -180,7 +180,7 @@ struct CrossEntropyBackward {
       float grad[kCount];
       LAPTIME_UNROLL
       for (int i = 0; i < kCount; ++i) grad[i] = expf(logits[i] - high - low);
-      // One comparison for all columns, because hardly any thread has the target.
+      // Compares once for all columns, because hardly any thread has the target.
       const int64_t from_column = target - column;
       if (from_column >= 0 && from_column < kCount * step) {
         LAPTIME_UNROLL

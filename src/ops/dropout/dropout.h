@@ -1,5 +1,5 @@
 // Dropout (Srivastava et al. 2014). The mask comes from a counter-based generator keyed by seed, step and place, so it
-// is the same for any number of threads, and also when forward is recomputed.
+// is the same for any number of threads and when forward is recomputed.
 #pragma once
 
 #include "graph/builder.h"
@@ -36,8 +36,8 @@ constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
 }
 // The factor by which kept elements are scaled.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-// The threshold of dropout_keeps as an integer: an element is kept if the top 24 bits of its random number are at least
-// this.
+// The integer threshold of dropout_keeps: an element is kept if the top 24 bits of its random number are at least the
+// threshold.
 constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;

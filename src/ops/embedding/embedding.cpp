@@ -12,9 +12,10 @@ std::vector<TensorType> infer_embedding(const Attributes&, std::span<const Tenso
 std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {
   const auto& a = attributes.as<EmbeddingBackwardAttributes>();
   const TensorType result = contiguous_type(in[0].dtype, {a.rows, in[0].shape().back()});
-  LAPTIME_CHECK(in.size() == (a.addend ? 3U : 2U), "{} inputs", in.size());
+  LAPTIME_CHECK(in.size() == (a.addend ? 3U : 2U), "wrong number of inputs: {}", in.size());
   if (a.addend)
-    LAPTIME_CHECK(in[2].shape() == result.shape(), "addend {} of {}", in[2].shape().text(), result.shape().text());
+    LAPTIME_CHECK(in[2].shape() == result.shape(), "addend {} does not match result {}", in[2].shape().text(),
+                  result.shape().text());
   return {result};
 }
 std::vector<TensorType> infer_arange(const Attributes& attributes, std::span<const TensorType>) {

@@ -25,8 +25,7 @@ struct EmbeddingForward {
 };
 LAPTIME_CUDA_KERNEL(EmbeddingForward, embedding_forward)
 
-// Computes the same as EmbeddingForward, for rows that begin at multiples of 16 bytes. A thread takes eight columns at
-// a time.
+// EmbeddingForward for rows that begin at multiples of 16 bytes. A thread copies eight columns at a time.
 struct EmbeddingEights {
   struct Args {
     DeviceRows weight;

@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// x -> y = x Phi(x), where Phi is the normal distribution function, or with `tanh`
+// x -> y = x Phi(x), where Phi is the standard normal distribution function; with `tanh`,
 // y = 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 extern const OpCard kGelu;
 // GELU with the tanh approximation, op by op as in the transformers library (NewGELUActivation). Attributes:

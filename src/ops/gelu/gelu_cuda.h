@@ -10,7 +10,7 @@ namespace laptime::cuda {
 
 // GELU by its definition, y = x Phi(x).
 struct GeluErf {
-  // Phi(x); erfc keeps the digits of small probabilities.
+  // Phi(x), by erfc, which is accurate even for small probabilities.
   LAPTIME_DEVICE static float probability(float x) {
     constexpr float kSqrtHalf = 0.7071067811865476F;
     return 0.5F * erfcf(-x * kSqrtHalf);
@@ -33,7 +33,7 @@ struct GeluTanh {
     return x * fast_sigmoid2(x * fmaf(kLog2E * kCubic, x * x, kLog2E * kLinear));
   }
   LAPTIME_DEVICE static float slope(float x) {
-    // Bounded, because an infinite square times a vanishing product of sigmoids would be NaN.
+    // The bound avoids infinity times 0, which is NaN: the product of the sigmoids underflows to 0.
     const float square = fminf(x * x, 1e30F);
     const float z = x * fmaf(kLog2E * kCubic, square, kLog2E * kLinear);
     // Both sigmoids come from one exponential e, which is at most 1: the one above 1/2 is 1 / (1 + e), the other one is

@@ -15,13 +15,15 @@ size_t bias_at(const Attributes& attributes, size_t inputs) {
 }
 
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
-  LAPTIME_CHECK(in[0].shape().rank() >= 2 && in[0].shape().back() == in[1].shape().back(), "{} by {}", in[0].text(),
-                in[1].text());
+  LAPTIME_CHECK(in[0].shape().rank() >= 2 && in[0].shape().back() == in[1].shape().back(),
+                "x {} does not match weight {}", in[0].text(), in[1].text());
   Shape shape = in[0].shape();
   shape[-1] = in[1].shape()[0];
   const ProductAttributes& product = product_of(attributes);
   const bool addend = product.addend;
-  if (addend) LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
+  if (addend)
+    LAPTIME_CHECK(in.back().shape() == shape, "addend {} does not match result {}", in.back().shape().text(),
+                  shape.text());
   return {product.result_type(product.output_type(in[0].dtype, in[1].dtype, addend ? &in.back() : nullptr), shape)};
 }
 
@@ -95,7 +97,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {product.output ? cast(build, y, *product.output) : y};
 }
 
-// Input 2 is a bias or the addend. Addends are not rounded, so if there is one, no cast of input 2 is folded.
+// Input 2 is a bias or the addend. Addends are not rounded, so a cast of an addend is not folded.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input > 2 || (input == 2 && product_of(attributes).addend)) return std::nullopt;
   const std::optional<ProductAttributes> product = product_of(attributes).with_operand_cast(to);

@@ -14,10 +14,11 @@ namespace {
 
 std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in) {
   const int64_t inner = in[0].shape().back();
-  LAPTIME_CHECK(in[0].shape().rank() >= 2 && in[1].shape().rank() == 2 && inner == in[1].shape()[1], "{} by {}",
-                in[0].text(), in[1].text());
-  LAPTIME_CHECK(in[2].numel() * inner == in[0].numel(), "{} targets of {}", in[2].text(), in[0].text());
-  if (in.size() > 3) LAPTIME_CHECK(in[3].shape() == Shape{in[1].shape()[0]}, "bias {}", in[3].text());
+  LAPTIME_CHECK(in[0].shape().rank() >= 2 && in[1].shape().rank() == 2 && inner == in[1].shape()[1],
+                "x {} does not match weight {}", in[0].text(), in[1].text());
+  LAPTIME_CHECK(in[2].numel() * inner == in[0].numel(), "targets {} do not match x {}", in[2].text(), in[0].text());
+  if (in.size() > 3)
+    LAPTIME_CHECK(in[3].shape() == Shape{in[1].shape()[0]}, "bias {} does not match the weight", in[3].text());
   Shape shape = in[0].shape();
   shape[-1] = in[1].shape()[0];
   return {contiguous_type(accumulation_type(in[0].dtype), {}),

@@ -14,7 +14,7 @@ std::vector<TensorType> infer_unscale(const Attributes&, std::span<const TensorT
 std::vector<TensorType> infer_count(const Attributes&, std::span<const TensorType> in) { return {in[0]}; }
 std::vector<TensorType> infer_update(const Attributes&, std::span<const TensorType> in) { return {in[0], in[1]}; }
 std::vector<TensorType> infer_assign(const Attributes&, std::span<const TensorType> in) {
-  LAPTIME_CHECK(in[0].shape() == in[1].shape(), "{} to {}", in[1].text(), in[0].text());
+  LAPTIME_CHECK(in[0].shape() == in[1].shape(), "cannot assign {} to {}", in[1].text(), in[0].text());
   return {in[0]};
 }
 

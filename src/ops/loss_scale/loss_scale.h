@@ -35,7 +35,7 @@ struct UnscaledGradients {
   std::vector<ValueId> gradients;
   ValueId found_inf;  // bool []
 };
-// Unscales the gradients one after the other. The node of gradient i is placed in the scope of the value `scopes[i]`.
+// Unscales the gradients one after the other. The node of gradient i takes the scope of the value `scopes[i]`.
 UnscaledGradients unscale(Builder& build, std::span<const ValueId> gradients, ValueId scale,
                           std::span<const ValueId> scopes);
 ValueId count_applied(Builder& build, ValueId applied, ValueId found_inf);

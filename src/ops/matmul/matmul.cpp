@@ -7,10 +7,10 @@ namespace laptime {
 namespace {
 
 Shape product_shape(const Shape& a, const Shape& b) {
-  LAPTIME_CHECK(a.rank() == b.rank() && (a.rank() == 2 || a.rank() == 3) && a[-1] == b[-2], "{} by {}", a.text(),
-                b.text());
+  LAPTIME_CHECK(a.rank() == b.rank() && (a.rank() == 2 || a.rank() == 3) && a[-1] == b[-2], "cannot multiply {} by {}",
+                a.text(), b.text());
   if (a.rank() == 2) return {a[0], b[1]};
-  LAPTIME_CHECK(a[0] == b[0], "{} by {}", a.text(), b.text());
+  LAPTIME_CHECK(a[0] == b[0], "cannot multiply {} by {}", a.text(), b.text());
   return {a[0], a[1], b[2]};
 }
 
@@ -18,14 +18,16 @@ Shape product_shape(const Shape& a, const Shape& b) {
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in, bool has_bias) {
   const ProductAttributes product = product_attributes(attributes);
   const size_t first = has_bias ? 1 : 0;
-  LAPTIME_CHECK(in.size() == first + 2 + (product.addend ? 1 : 0), "{} inputs", in.size());
+  LAPTIME_CHECK(in.size() == first + 2 + (product.addend ? 1 : 0), "wrong number of inputs: {}", in.size());
   const TensorType& a = in[first];
   const TensorType& b = in[first + 1];
   const Shape shape = product_shape(a.shape(), b.shape());
   if (has_bias)
-    LAPTIME_CHECK(in[0].shape() == Shape{shape.back()}, "bias {} of {}", in[0].shape().text(), shape.text());
+    LAPTIME_CHECK(in[0].shape() == Shape{shape.back()}, "bias {} does not match result {}", in[0].shape().text(),
+                  shape.text());
   if (product.addend)
-    LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
+    LAPTIME_CHECK(in.back().shape() == shape, "addend {} does not match result {}", in.back().shape().text(),
+                  shape.text());
   return {product.result_type(product.output_type(a.dtype, b.dtype, product.addend ? &in.back() : nullptr), shape)};
 }
 std::vector<TensorType> infer_matmul(const Attributes& attributes, std::span<const TensorType> in) {
@@ -86,8 +88,8 @@ ValueId grad_right(Builder& build, ValueId grad, ValueId a, ValueId b) {
   return matmul(build, transposed(build, a), grad);
 }
 
-// The factors of the products that compute gradients, in the type in which forward computes its product (a folded cast
-// may have narrowed that type).
+// The factors of the gradient products, in the compute type of the forward product, which a folded cast may have
+// narrowed.
 struct GradientFactors {
   ValueId grad, a, b;
 };
@@ -160,7 +162,7 @@ double ProductAttributes::operand(double value) const {
   return compute == DType::kFloat32 ? static_cast<float>(value) : value;
 }
 
-// All factors have the same compute type, so a cast can be folded only if it agrees with earlier ones.
+// All factors have the same compute type, so a cast can be folded only if it agrees with earlier casts.
 std::optional<ProductAttributes> ProductAttributes::with_operand_cast(DType to) const {
   if (!foldable(to) || compute.value_or(to) != to) return std::nullopt;
   ProductAttributes folded = *this;

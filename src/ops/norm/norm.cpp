@@ -127,7 +127,7 @@ std::vector<ValueId> decompose_layer_norm(Builder& build, const Attributes& attr
   return {cast(build, y, a.y_dtype.value_or(build.dtype(y))), {}, {}};
 }
 
-// Like the modules of the editions (docs/models.md), computes in float32 and casts back at the end.
+// Computes in float32 and casts back at the end, as the modules of the editions do (docs/models.md).
 std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<RmsNormAttributes>();
   const DType narrow = build.dtype(in[0]);
@@ -150,8 +150,8 @@ std::optional<Attributes> fold_output_cast(const Attributes& attributes, int out
   return a;
 }
 
-// Only grad_y may be narrower than float32, because the types of the outputs follow from the other inputs. The kernels
-// compute in float32 anyway.
+// Folds only a cast of grad_y, because the other inputs determine the types of the outputs. The kernels compute in
+// float32 anyway.
 std::optional<Attributes> fold_backward_input_cast(const Attributes& attributes, int input, DType to) {
   if (input != 0 || to != DType::kFloat32) return std::nullopt;
   return attributes;

@@ -1,6 +1,6 @@
 // Kernels of layer norm and RMSNorm. Forward processes one row at a time. Backward divides the rows into parts, each
 // with its own sums for the gradients of weight and bias, so that the order of additions does not depend on the
-// threads.
+// number of threads.
 #include "ops/norm/norm.h"
 
 #include "backend/cpu/vector/rows.h"

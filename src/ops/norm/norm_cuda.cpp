@@ -10,8 +10,8 @@
 namespace laptime::cuda {
 namespace {
 
-// There are enough parts to keep all multiprocessors of a GPU busy, but few enough that their sums are small compared
-// with the rows. A part is short enough to be summed in float32.
+// There are enough parts to keep all multiprocessors of a GPU busy, but few enough that the partial sums take little
+// memory compared with the rows. A part is short enough to be summed in float32.
 constexpr int64_t kLeastRowsPerPart = 2;
 constexpr int64_t kMostRowsPerPart = 64;
 int64_t rows_per_part(int64_t rows, int64_t columns) {

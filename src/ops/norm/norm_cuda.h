@@ -63,7 +63,7 @@ struct NormForward {
 };
 LAPTIME_CUDA_KERNEL(NormForward, norm_forward)
 
-// One block per kTogether rows, for columns that can be moved in packs. A block loads all its rows before it uses one,
+// One block per kTogether rows, for columns that can be moved in packs. A block loads all its rows before it uses any,
 // so that the loads overlap. kWide: x or y is float32.
 template <bool kCentred, bool kWide>
 struct NormForwardPacks : RowsInRegisters {
@@ -141,7 +141,7 @@ LAPTIME_CUDA_KERNEL(RmsNormForwardPacks, rms_norm_forward_packs)
 using RmsNormForwardWidePacks = NormForwardPacks<false, true>;
 LAPTIME_CUDA_KERNEL(RmsNormForwardWidePacks, rms_norm_forward_wide_packs)
 
-// Shared by all backward kernels; each of them reads only some of the fields.
+// Shared by all backward kernels; each kernel reads only some of the fields.
 struct NormBackwardArgs {
   DeviceRows grad_y, x;
   DeviceRows mean, rstd;  // one element per row; the mean is absent in RMSNorm
@@ -152,7 +152,8 @@ struct NormBackwardArgs {
   DeviceData grad_weight, grad_bias;
   int64_t rows, columns;
   int64_t parts, rows_per_part;
-  // [2, parts, columns]: sums of grad_y xhat, and of grad_y, over each part of the rows. RMSNorm has only the first.
+  // [2, parts, columns]: sums of grad_y xhat, and of grad_y, over each part of the rows. RMSNorm has only the
+  // first of the two sums.
   float* partials;
   bool in_fours;  // the columns of grad_y, x, weight, addend and grad_x can be moved in fours
 
@@ -303,7 +304,7 @@ struct NormBackwardPacks : RowsInRegisters {
         if (kCentred) mean[r] = thread.load(args.mean.at<float>(row_at_equal_distance(args.mean, row)));
         rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
       }
-      // While these rows are summed, the next ones come from memory.
+      // Prefetches the next rows while these rows are summed.
       if (thread.index() < kTogether && first + kTogether + thread.index() < rows) {
         const int64_t row = begin + first + kTogether + thread.index();
         prefetch_row(thread, args.grad_y, row, args.columns);

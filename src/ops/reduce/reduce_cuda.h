@@ -21,7 +21,7 @@ struct ReduceArgs {
   LAPTIME_DEVICE double term(const Thread& thread, int64_t base, int64_t index) const {
     return load<double>(thread, x, base + reduced.at(index).of[0]);
   }
-  // For packs: the strides of outputs and of terms are constant.
+  // For the pack kernels, whose outputs and terms have constant strides.
   LAPTIME_DEVICE int64_t output_distance() const { return kept.stride[0][0]; }
   LAPTIME_DEVICE int64_t term_distance() const { return reduced.stride[0][0]; }
   LAPTIME_DEVICE int64_t begin(int64_t part) const { return part * terms_per_part; }

@@ -46,8 +46,8 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
   const int64_t rotated = rotated_width(a.form, table.back());
   const bool fits =
       a.form == RopeForm::kRotateHalf ? rotated <= shape.back() && rotated % 2 == 0 : rotated == shape.back();
-  LAPTIME_CHECK(fits && table == Shape({shape[-2], table.back()}) && in[2].shape() == table, "{} rotated by {}",
-                in[0].text(), in[1].text());
+  LAPTIME_CHECK(fits && table == Shape({shape[-2], table.back()}) && in[2].shape() == table,
+                "cannot rotate {} with tables {}", in[0].text(), in[1].text());
   const DType dtype = a.y_dtype.value_or(promote(in[0].dtype, in[1].dtype));
   return {{dtype, dense_like(in[0].layout)}};
 }

@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kRowBuffers = 4;  // buffers for x, y, cos and sin in rows that must be converted
 constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// Rows of `half` pairs and `rest` copied elements. Strides are in elements. y may overwrite x. If that also moves
-// elements within a row, `copy` points to memory for the pairs of a row; otherwise it is null.
+// Rows of `half` pairs and `rest` copied elements. Strides are in elements. y may overwrite x. If y overwrites x
+// and elements move within a row, `copy` points to memory for the pairs of a row; otherwise `copy` is null.
 struct RowRun {
   const std::byte* x;
   std::byte* y;
@@ -64,7 +64,7 @@ RotateRows rotate_rows_for(RopePlaces places) {
     return places.to_halves ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
   return places.to_halves ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
-// Returns rotate_rows for x and y that are each of the 16-bit type `Narrow` or float32.
+// Returns rotate_rows for x and y whose types are each float32 or the 16-bit type `Narrow`.
 template <class Narrow>
 RotateRows rotate_rows_for(DType in, DType out, RopePlaces places) {
   const bool to_float = out == DType::kFloat32;

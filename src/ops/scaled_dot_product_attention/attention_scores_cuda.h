@@ -1,4 +1,4 @@
-// CUDA kernels that run between the matrix products of attention if scores are stored.
+// CUDA kernels that run between the matrix products of attention when scores are stored.
 #pragma once
 
 #include <cmath>

@@ -99,7 +99,7 @@ struct AttentionShape {
   }
 };
 
-// The rows of queries of one head that a thread processes at a time.
+// The query rows of one head that a thread processes together.
 struct RowGroup {
   int64_t head = 0, first_row = 0;
 };

@@ -28,7 +28,7 @@ struct KeyParts {
                  signature.in[0].shape()[1] / signature.in[1].shape()[1], signature.in[0].shape()[2],
                  signature.attributes.as<AttentionAttributes>().causal) {}
 
-  // The first block of a part; each part has at least one. first_block(count) is the end of the last part.
+  // The first block of a part; each part has at least one block. first_block(count) is the end of the last part.
   int64_t first_block(int64_t part) const {
     // If causal, the keys of block b are visible to about blocks - b blocks of rows.
     const int64_t all = causal ? blocks * (blocks + 1) / 2 : blocks;

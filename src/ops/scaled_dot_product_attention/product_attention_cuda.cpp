@@ -214,7 +214,7 @@ Kernel kernel_of(const OpCard& op) {
                 const ViewsOfSignature views(signature);
                 for (const Product& product : Direction(views.in, views.out, nullptr).products()) {
                   // Checks that no operand is copied, because a copy would overwrite the scores.
-                  LAPTIME_CHECK(blas_workspace(product, kChoice) == 0, "a product of attention needs workspace");
+                  LAPTIME_CHECK(blas_workspace(product, kChoice) == 0, "an attention product needs workspace");
                   prepare_blas(product, kChoice, static_cast<Queue&>(queue));
                 }
               },

@@ -37,8 +37,9 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
   const Shape& k = in[1].shape();
   const bool fits = q.shape().rank() == 4 && k.rank() == 4 && q.shape()[1] % k[1] == 0 &&
                     k == Shape({q.shape()[0], k[1], q.shape()[2], q.shape()[3]}) && in[2].shape() == k;
-  LAPTIME_CHECK(fits, "q {}, k {}, v {}", q.text(), in[1].text(), in[2].text());
-  LAPTIME_CHECK(in.size() == (attributes.as<AttentionAttributes>().dropout_p > 0 ? 4U : 3U), "{} inputs", in.size());
+  LAPTIME_CHECK(fits, "the shapes do not match: q {}, k {}, v {}", q.text(), in[1].text(), in[2].text());
+  LAPTIME_CHECK(in.size() == (attributes.as<AttentionAttributes>().dropout_p > 0 ? 4U : 3U),
+                "wrong number of inputs: {}", in.size());
   Shape rows = q.shape();
   rows[-1] = 1;
   return {{promote(q.dtype, in[2].dtype), dense_like(q.layout)}, contiguous_type(accumulation_type(q.dtype), rows)};
@@ -158,7 +159,7 @@ void reference_backward(const OpCall& call) {
 }
 
 void gradient(GradientContext& c) {
-  LAPTIME_CHECK(!c.grad_out[1].valid(), "no gradient flows through the log-sum-exp");
+  LAPTIME_CHECK(!c.grad_out[1].valid(), "gradients through the log-sum-exp are not supported");
   std::vector<ValueId> inputs{c.in[0], c.in[1], c.in[2], c.out[0], c.out[1], c.grad_out[0]};
   if (c.in.size() > 3) inputs.push_back(c.in[3]);
   const std::vector<ValueId> grads = c.build.emit(kScaledDotProductAttentionBackward, c.attributes, inputs);
@@ -229,9 +230,9 @@ double attention_flops(const Signature& s) {
 }
 
 // Heads wider than kWidestFusedHead are computed as products of whole rows, whether the op is lowered or not. Without
-// lowering, the op saves memory by recomputing the scores in backward. This is not worthwhile if the sequence is no
-// longer than a head is wide, because its scores take little memory. On a GPU, only a slow kernel supports dropout, and
-// none supports 16-bit heads wider than kWidestFusedHeadOnGpu.
+// lowering, the op saves memory by recomputing the scores in backward. Recomputing is not worthwhile if the sequence is
+// no longer than a head is wide, because the scores then take little memory. On a GPU, only a slow kernel supports
+// dropout, and none supports 16-bit heads wider than kWidestFusedHeadOnGpu.
 bool is_faster_lowered(const Attributes& attributes, std::span<const TensorType> in, bool on_gpu) {
   const Shape& shape = in[0].shape();  // [B, h, T, d]
   if (on_gpu && (shape[3] > kWidestFusedHeadOnGpu || attributes.as<AttentionAttributes>().dropout_p > 0)) return true;

@@ -58,7 +58,7 @@ struct AttentionAttributes {
   DropoutAttributes dropout() const { return {dropout_p, seed, place, first}; }
 };
 
-// `step` may be invalid if dropout_p is 0. The place of the dropout is the scope `weights` within the current one.
+// `step` may be invalid if dropout_p is 0. The place of the dropout is the scope `weights` within the current scope.
 // `rank` is the rank whose sequences the tensors contain; all ranks have equally many sequences.
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
                                      AttentionAttributes attributes, int64_t rank = 0);

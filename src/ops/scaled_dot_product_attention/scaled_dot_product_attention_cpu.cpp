@@ -99,7 +99,7 @@ std::vector<Kernel> products_kernels() {
 namespace pairs = avx512_bf16::attention::pairs;
 
 std::string amx_refusal(const Signature& signature) {
-  if (signature.in[0].dtype == DType::kFloat16) return "operands are float16, which AMX does not multiply";
+  if (signature.in[0].dtype == DType::kFloat16) return "operands are float16, which AMX does not support";
   if (width_of(signature) > pairs::kMaxPairsWidth) return fmt::format("heads are wider than {}", pairs::kMaxPairsWidth);
   return attention_refusal(signature);
 }

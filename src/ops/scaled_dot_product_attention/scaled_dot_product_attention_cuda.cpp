@@ -85,7 +85,7 @@ ProductMath product_math(const Signature&) { return ProductMath::kFloat32; }
 
 }  // namespace
 
-// Our own kernels come first, because they run on every GPU and take less memory. Trial runs find out if a library is
+// Our own kernels come first, because they run on every GPU and take less memory. Trial runs show whether a library is
 // faster.
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
   std::vector<Kernel> kernels{{.op = &kCausalMask, .name = "elements", .launch = mask},

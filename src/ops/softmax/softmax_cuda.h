@@ -40,7 +40,7 @@ struct SoftmaxForward {
 };
 LAPTIME_CUDA_KERNEL(SoftmaxForward, softmax_forward)
 
-// Computes the same as SoftmaxForward, for rows that can be moved in packs of eight.
+// SoftmaxForward for rows that can be moved in packs of eight.
 struct SoftmaxForwardPacks : RowsInRegisters {
   using Args = SoftmaxForward::Args;
   using Shared = SoftmaxForward::Shared;
@@ -107,7 +107,7 @@ struct SoftmaxBackward {
 };
 LAPTIME_CUDA_KERNEL(SoftmaxBackward, softmax_backward)
 
-// Computes the same as SoftmaxBackward, for rows that can be moved in packs of eight.
+// SoftmaxBackward for rows that can be moved in packs of eight.
 struct SoftmaxBackwardPacks : RowsInRegisters {
   using Args = SoftmaxBackward::Args;
   using Shared = SoftmaxBackward::Shared;

@@ -7,7 +7,8 @@ namespace laptime {
 namespace {
 
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
-  LAPTIME_CHECK(in[0].shape() == in[1].shape() && in[0].dtype == in[1].dtype, "{} with {}", in[0].text(), in[1].text());
+  LAPTIME_CHECK(in[0].shape() == in[1].shape() && in[0].dtype == in[1].dtype, "cannot stack {} with {}", in[0].text(),
+                in[1].text());
   Shape shape = in[0].shape();
   shape.insert(attributes.as<StackAttributes>().axis, 2);
   return {contiguous_type(in[0].dtype, shape)};
@@ -35,7 +36,8 @@ std::vector<TensorType> infer_concat(const Attributes& attributes, std::span<con
   const int axis = attributes.as<ConcatAttributes>().axis;
   Shape shape = in[0].shape();
   shape[axis] = in[1].shape()[axis];
-  LAPTIME_CHECK(in[1].shape() == shape && in[0].dtype == in[1].dtype, "{} with {}", in[0].text(), in[1].text());
+  LAPTIME_CHECK(in[1].shape() == shape && in[0].dtype == in[1].dtype, "cannot concatenate {} with {}", in[0].text(),
+                in[1].text());
   shape[axis] += in[0].shape()[axis];
   return {contiguous_type(in[0].dtype, shape)};
 }

@@ -157,7 +157,7 @@ TEST(TeamDeathTest, NestedRunOrZeroThreadsAborts) {
         Team team(2);
         team.parallel_for(4, [&](int64_t) { team.parallel_for(4, [](int64_t) {}); });
       },
-      "a parallel_for within another");
+      "parallel_for calls must not be nested");
   EXPECT_DEATH(Team(0), "0 threads");
 }
 

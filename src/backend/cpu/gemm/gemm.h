@@ -56,11 +56,11 @@ struct GemmBlock {
   int64_t rows = 0, columns = 0;
 };
 
-// C divided into blocks of equal size, except for smaller ones at the lower and right edges. The division depends on
+// C divided into blocks of equal size, except for smaller blocks at the lower and right edges. The division depends on
 // the constructor's arguments alone.
 class GemmCut {
  public:
-  // The largest mc and nc, and the numbers of which mc and nc must be multiples.
+  // Upper bounds on mc and nc, and the factors that must divide them.
   struct Limits {
     int64_t rows = 0, columns = 0;
     int64_t row_multiple = 1, column_multiple = 1;

@@ -10,7 +10,7 @@ namespace laptime::LAPTIME_ISA {
 constexpr int kAccumulators = 12;
 using Accumulators = std::array<Vector, kAccumulators>;
 
-// Starts every accumulator with a different value, because the compiler would merge equal ones.
+// Starts every accumulator with a different value, because the compiler would merge equal accumulators.
 inline Accumulators accumulators_from(float value) {
   Accumulators accumulators;
   for (int i = 0; i < kAccumulators; ++i)

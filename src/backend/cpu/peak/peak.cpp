@@ -84,8 +84,9 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
   return best;
 }
 
-// If threads together reach far less than the sum of their single rates, they had to share cores, either with other
-// programs or as SMT siblings. The peak is then measured again. CPU time shows whether each thread had its own core.
+// If all threads together reach far less than `threads` times the rate of one, they may have shared cores with other
+// programs, or run as SMT siblings. The peak is then measured again. CPU time shows whether each thread had its own
+// core.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
   constexpr double kTogether = 0.75;  // minimum rate of all threads, as a fraction of `threads` times one_core

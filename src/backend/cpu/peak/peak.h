@@ -11,8 +11,8 @@ namespace laptime::cpu {
 struct ComputePeak {
   double one_core = 0;
   double all_threads = 0;
-  // False if threads shared cores during the whole measurement, because other programs ran or a quota was used up. Then
-  // `all_threads` is not representative, and the number of threads times one_core is a better estimate.
+  // False if threads shared cores during the whole measurement, because other programs ran or a quota was used up. In
+  // that case `all_threads` is too low, and the number of threads times one_core is a better estimate.
   bool ran_together = true;
 };
 

@@ -51,7 +51,7 @@ void write_chunk(const TensorView& to, int64_t position, int64_t size, const Mak
   store_elements(result.data(), size, to, position, 1);
 }
 
-// Returns an empty string if a kernel can read these class ids, one for each row, otherwise the reason why not.
+// Returns an empty string if a kernel can read these targets, one class id per row, otherwise the reason why not.
 inline std::string targets_refusal(const TensorType& targets) {
   if (targets.dtype != DType::kInt64) return "targets are not int64";
   return targets.layout.is_contiguous() ? "" : "targets are not contiguous";

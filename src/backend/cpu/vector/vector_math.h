@@ -6,7 +6,7 @@
 
 #include "backend/cpu/vector/multiply_add.h"
 
-// The polynomials are minimax fits (Remez). A comment at each one states the function and the error.
+// The polynomials are minimax fits (Remez). A comment at each polynomial states the function and the error.
 namespace laptime::LAPTIME_ISA {
 
 // e^x within 1.2 ulp. The result is 0 below x = -86.64 (2^-125), inf above 88.73, and NaN for NaN.

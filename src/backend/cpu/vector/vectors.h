@@ -57,8 +57,8 @@ inline Bits rounded_bits(const Vector& value) {
   return a * b + c;
 #endif
 }
-// Converts `a` to a vector by subtracting zero, which changes no number, so the compiler omits it. Adding zero would
-// turn -0 into 0 and cost an instruction.
+// Converts `a` to a vector by subtracting zero, which changes no number, so the compiler omits the subtraction. Adding
+// zero would turn -0 into 0 and cost an instruction.
 [[gnu::always_inline]] inline Vector multiply_add(float a, const Vector& b, const Vector& c) {
   return multiply_add(a - Vector{}, b, c);
 }
@@ -81,8 +81,8 @@ inline void store(BFloat16* to, const Vector& value) {
   std::memcpy(to, &narrow, sizeof(narrow));
 }
 
-// Converts a vector of float16 bits to and from float32 with F16C, which all AVX2 and AVX-512 machines support. With
-// AVX-512 it uses a mask of all lanes: gcc 12 warns that the unmasked forms use an uninitialised vector.
+// Converts a vector of float16 bits to and from float32 with F16C, which all AVX2 and AVX-512 machines support. The
+// AVX-512 forms use a mask of all lanes, because gcc 12 warns that the unmasked forms read an uninitialised vector.
 inline Vector widened_halves(const HalfBits& narrow) {
 #if defined(__F16C__) && !defined(LAPTIME_LANES)
 #if defined(__AVX512F__)

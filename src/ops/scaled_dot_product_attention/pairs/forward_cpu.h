@@ -60,7 +60,7 @@ class ForwardGroup {
   struct ScoreRows {
     int64_t row = 0;
     int64_t key = 0, keys = 0;
-    int64_t first_visible = 0;  // keys visible to the first row; if causal, each following row sees one more
+    int64_t first_visible = 0;  // keys visible to the first row; if causal, each following row sees one key more
     int64_t end = 0;            // columns visible to any row, rounded up to whole 32 x 32 tiles
   };
 

@@ -13,7 +13,7 @@ using gemm_amx::kTileK;
 // Rows of scores are kPitch floats apart. This is not a power of two, so that rows do not share cache sets.
 constexpr int64_t kPitch = kKeyBlock + kLanes;
 
-// The bfloat16 terms into which factors are split: those of operands in memory, and those of weights and score
+// The bfloat16 terms into which factors are split: `Operand` for operands in memory, `Score` for weights and score
 // gradients, which are computed in float32.
 template <class Element, class Unit>
 struct FactorTerms {
@@ -28,8 +28,8 @@ struct FactorTerms<float, Unit> {
 
 inline int64_t steps_of(int64_t depth) { return ceil_div(depth, kTileK); }
 
-// A packed factor: a left one in panels of 32 rows, or a right one in panels of 32 columns. Each panel has `steps`
-// steps of K.
+// A packed factor: a left factor in panels of 32 rows, or a right factor in panels of 32 columns. Each panel has
+// `steps` steps of K.
 template <class Terms>
 struct Panels {
   static constexpr int64_t kStepFloats = Terms::kTerms * gemm_amx::kPanelStepWords;

@@ -10,8 +10,8 @@ namespace laptime::LAPTIME_ISA::attention::pairs {
 //   Computed            the terms into which weights and score gradients are split if operands are bfloat16;
 //   begin(), end()      called by a thread before and after its products;
 //   multiply<Left, Right>(left, right, steps, place, work)
-//                       a panel of a left factor times one of a right factor over `steps` steps of K; meanwhile, it
-//                       may run vector work that is due.
+//                       multiplies a left panel by a right panel over `steps` steps of K, and may run vector work
+//                       that is due in the meantime.
 
 // The operating system saves configured tiles at every context switch, so a thread releases them when it is done.
 struct AmxTiles {

@@ -73,7 +73,7 @@ inline bool is_direct(const TensorType& type, int64_t heads) {
 }
 
 // The number of heads that are multiplied together: several if each head is a single group, because a product of few
-// rows has too little work for all threads, but one if the distance between the heads of an operand varies, or if query
+// rows has too little work for all threads; one if the distance between the heads of an operand varies, or if query
 // heads share keys.
 inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const TensorType> out) {
   constexpr int64_t kMostFloats = int64_t{1} << 23U;  // limit for the scores and rows of these heads

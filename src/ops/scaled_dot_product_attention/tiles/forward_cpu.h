@@ -88,7 +88,7 @@ class ForwardGroup {
   // Adds keys [key, key + keys) to the sums of the tile that starts at row `row` of the group.
   void add_tile(int64_t row, int64_t key, int64_t keys) {
     // The number of keys of the block visible to the first row of the tile. If causal, each following row sees one
-    // more.
+    // key more.
     const int64_t first_visible = shape_.causal ? first_row_ + row + 1 - key : keys;
     const int64_t visible = shape_.causal ? std::min(keys, first_visible + kTileRows - 1) : keys;
     if (visible <= 0) return;

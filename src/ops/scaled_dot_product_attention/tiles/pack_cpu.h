@@ -27,8 +27,8 @@ void pack_row(const Element* from, int64_t width, float scale, float* to) {
   for (; i % kLanes != 0; ++i) to[i] = 0;
 }
 
-// Packs a left factor, or a right one that is read by rows: [rows, kPitch] from [rows, width]. Fills further rows, up
-// to a whole tile, with zeros.
+// Packs a left factor, or a right factor that is read by rows: [rows, kPitch] from [rows, width]. Fills further rows,
+// up to a whole tile, with zeros.
 template <class Element>
 void pack_rows(HeadRows<const Element> from, int64_t rows, int64_t width, float scale, float* to) {
   for (int64_t i = 0; i < rows; ++i) pack_row(from[i], width, scale, to + i * kPitch);

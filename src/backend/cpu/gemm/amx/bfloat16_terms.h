@@ -15,9 +15,9 @@ inline constexpr uint32_t kUpperHalf = 0xFFFF0000U;  // the bits of a float32 th
 // The terms of each number, in decreasing magnitude: value = terms[0] + terms[1] + terms[2] exactly, if none of the
 // terms is denormal. `Number` is float and `Bits` uint32_t, or both are vectors with the same number of lanes.
 //
-// The first two terms are rounded to nearest, ties away from zero. If the first term would be rounded to infinity (bits
-// of 0x7F7F8000 or more without the sign), it is truncated instead, so that it is finite exactly if the number is. The
-// other terms of an infinite number are NaN.
+// The first two terms are rounded to nearest, ties away from zero. If rounding would make the first term of a finite
+// number infinite (magnitude bits of 0x7F7F8000 or more), the term is truncated instead. The other terms of an infinite
+// number are NaN.
 template <class Number, class Bits>
 [[gnu::always_inline]] inline std::array<Number, 3> bfloat16_terms(const Number& value) {
   constexpr uint32_t kHalf = 0x8000U;  // half a unit in the last place of a bfloat16

@@ -1,4 +1,4 @@
-// The AMX micro-kernel: multiplies packed A and B panels, whose elements are the sum of one or more bfloat16 terms, and
+// The AMX micro-kernel: multiplies packed A and B panels, whose elements are sums of one or more bfloat16 terms, and
 // accumulates in 2 x 2 tiles.
 #pragma once
 

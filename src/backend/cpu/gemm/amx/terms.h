@@ -16,12 +16,12 @@ constexpr int64_t kTileK = 2 * kTile;  // elements of K that one tile product co
 static_assert(kTile == kLanes);
 
 // A Terms type packs 16 x 32 elements, 32 of them along K, into one tile for each of its kTerms terms. It passes
-// whole rows of tiles to put(term, row, words). `stride` is the distance in memory, in elements, between
-//   along_k   the 16 lines, each of 32 elements that are consecutive in K;
-//   across_k  the 32 lines, each of 16 elements at the same k.
+// whole rows of tiles to put(term, row, words). `stride` is the distance, in elements, between the lines in memory:
+//   along_k   16 lines, each of 32 elements that are consecutive in K;
+//   across_k  32 lines, each of 16 elements at the same k.
 // Both produce a tile whose rows are the lines (pairs of lines for across_k); the transposed forms produce the
-// transposed tile, which swaps row i and word j. Packing a tile takes kPieces calls, in order from piece 0, so that it
-// can be interleaved with tile products. `buffer` keeps kTransposeFloats floats between the calls.
+// transposed tile, which swaps row i and word j. Packing a tile takes kPieces calls, in order from piece 0, so that
+// packing can be interleaved with tile products. `buffer` keeps kTransposeFloats floats between the calls.
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 

@@ -56,8 +56,8 @@ struct BlockingCosts {
 };
 
 // Divides C into the mc x nc blocks that minimise the time on `threads` threads according to these costs. Unlike other
-// divisions of work, this one may depend on the number of threads, because results do not depend on the blocks: the kc
-// chunks depend only on K.
+// divisions of work, this division may depend on the number of threads, because results do not depend on the blocks:
+// the kc chunks depend only on K.
 inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& costs, int threads) {
   constexpr double kTail = 0.05;  // time that threads wait for the last one, in units of a block's time
   const int64_t min_row_blocks = ceil_div(shape.m, costs.max_mc);

@@ -116,7 +116,8 @@ class MacroKernel {
     if (options.packs_a) {
       prefetches.a_lines = ceil_div(a_rows_prefetcher(0).lines() + kMr, intervals);
     } else if (constexpr int64_t kLastPanels = 6; b_panels_left <= kLastPanels) {
-      // Prefetches the next block of A only now, because earlier it would evict the current block from the cache.
+      // Prefetches the next block of A only now, because an earlier prefetch would evict the current block from the
+      // cache.
       prefetches.a_lines =
           std::min(kMaxLines, ceil_div(options.a_prefetches->lines(), intervals * panels_.count() * b_panels_left));
     }

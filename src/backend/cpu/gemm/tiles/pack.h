@@ -48,7 +48,7 @@ struct ABlockSource {
 
 // Word w of row i of a panel of A is packed to panel[w * kMr + i]. Rows past the end of the block have arbitrary
 // contents, because their sums are never stored. A panel is written in order with whole vectors, so that each store
-// overwrites the overrun of the previous one.
+// overwrites the overrun of the previous store.
 
 // Packs one panel of a block of A whose rows are contiguous, kLanes x kLanes words at a time, transposed in registers.
 template <class Words, class Element>

@@ -33,7 +33,7 @@ struct FloatWords {
 };
 
 #if defined(__AVX512BF16__)
-// For an odd last k, the second element of the pair is zero.
+// If K is odd, the second element of the last pair is zero.
 struct PairWords {
   static constexpr int64_t kSpan = 2;
 
