@@ -320,7 +320,7 @@ const charts = (() => {
     };
     return {
       ...common(look),
-      title: [title("samples, deviation from their median", 8, 0), title(`${point.name}: each step in order`, narrow ? 8 : "52%", narrow ? 196 : 0)],
+      title: [title("samples: deviation from the median", 8, 0), title(`${point.name}: each step in order`, narrow ? 8 : "52%", narrow ? 196 : 0)],
       grid: grids,
       tooltip: { ...common(look).tooltip, trigger: "item" },
       xAxis: [

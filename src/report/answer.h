@@ -30,7 +30,7 @@ struct PointAnswer {
   std::string name;  // the record's name
   std::string status = "ok";
   std::string reason{};  // reason for a status other than ok
-  std::string title{};   // shown above the answer if there are several points; how the point differs from them
+  std::string title{};   // heading if there are several points: how the point differs from the others
   std::vector<Finding> findings{};
   std::vector<AnswerPart> parts{};
 
