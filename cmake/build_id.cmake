@@ -1,5 +1,5 @@
-# The build id in records (commit, build type, compiler, libraries), and the id of the kernels. It is a generated source
-# of laptime_base that is rewritten only when it changes, so that a new commit recompiles a single small file.
+# The build id in records (commit, build type, compiler, libraries), and the ids of the kernels. They are in a generated
+# source of laptime_base, which is rewritten only when they change, so that a new commit recompiles a single small file.
 if(NOT EXISTS ${CMAKE_SOURCE_DIR}/src/base/build_id.h)
   return()
 endif()

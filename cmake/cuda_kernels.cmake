@@ -24,7 +24,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/cuda_kernels.h @ONLY
 set(LAPTIME_CUDA_MINIMUM 12.8)  # the first toolkit that supports sm_100
 set(LAPTIME_CUDA AUTO CACHE STRING "Put CUDA kernels into the program: ON, OFF, AUTO (if this machine has an NVIDIA driver) or TOOLKIT (if it has nvcc)")
 set_property(CACHE LAPTIME_CUDA PROPERTY STRINGS AUTO TOOLKIT ON OFF)
-set(LAPTIME_CUDA_ARCHITECTURES "" CACHE STRING "Compile CUDA kernels for these alone, of 80, 90a and 100")
+set(LAPTIME_CUDA_ARCHITECTURES "" CACHE STRING "Compile CUDA kernels only for these: 80, 90a, 100 (default: all)")
 
 find_program(LAPTIME_NVCC nvcc HINTS /usr/local/cuda/bin ENV CUDA_PATH PATH_SUFFIXES bin)
 set(toolkit "")
@@ -66,7 +66,7 @@ if(toolkit)
     list(APPEND code -gencode arch=compute_${name},code=sm_${name})
   endforeach()
   if(80 IN_LIST architectures)
-    list(APPEND code -gencode arch=compute_80,code=compute_80)  # the driver compiles it for all other cards
+    list(APPEND code -gencode arch=compute_80,code=compute_80)  # the driver compiles this PTX for all other cards
   endif()
   # Multiply-adds are fused only if a source requests it, as on the host, so that both give the same bits except in
   # elementary functions.

@@ -17,8 +17,8 @@ set(LAPTIME_ISA_ROW "^([a-z0-9_]+) *\\| *(all|own) *\\| *(-O[0-9]) *\\|(.*)$")
 # `native` builds the widest `all` row and the `own` rows that this machine has.
 set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for: plain;avx2, native, ... (default: all)")
 
-# The widest `all` row and all `own` rows that this machine can run, by the flags that the compiler enables for it; every
-# row if the compiler cannot say.
+# The widest `all` row and all `own` rows that this machine can run, judged by the flags that -march=native enables;
+# every row if the compiler does not list its flags.
 function(laptime_native_isas out)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -Q --help=target
                   OUTPUT_VARIABLE enabled RESULT_VARIABLE failed ERROR_QUIET)

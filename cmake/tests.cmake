@@ -122,8 +122,8 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
-# A machine with AVX2 alone has one vector width. So that its tests compare two, the kernels are compiled for AVX2 with
-# vectors of 16 lanes as well, in the namespace lanes16.
+# A machine with AVX2 but not AVX-512 has kernels of one vector width. To compare two widths there, the kernels are also
+# compiled for AVX2 with vectors of 16 lanes, in the namespace lanes16.
 if(TARGET test_widths)
   file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
   if(cpu_flags MATCHES "avx2" AND NOT cpu_flags MATCHES "avx512f")
@@ -146,7 +146,7 @@ if(TARGET test_widths)
 endif()
 
 # Python tests (unittest) of the tools, and end-to-end tests, which find the program through LAPTIME_BINARY. They run in
-# parallel, except the one that compares the CPU time of runs. They use the Python in build/venv (tools/make_venv.sh) if
+# parallel, except the test that compares the CPU time of runs. They use the Python in build/venv (tools/make_venv.sh) if
 # it exists.
 set(test_python ${CMAKE_COMMAND} -E env "PATH=${CMAKE_SOURCE_DIR}/build/venv/bin:$ENV{PATH}" python3)
 set(tests_alone "^e2e_scale$")

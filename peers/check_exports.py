@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Exports the newest traced record of a store in every format but llama_bench, and reads each with its intended tool.
+"""Exports the newest traced record of a store in every format but llama_bench, and reads each file with its tool.
 
     build/release/laptime profile --model small --store profile.sqlite
     build/peers-venv/bin/python peers/check_exports.py --store profile.sqlite
 
 Readers that are not installed are listed and skipped: PyTorch's _memory_viz (with peers/setup), pandas and
 HolisticTraceAnalysis (PyPI), compare.py of Google Benchmark (Debian: libbenchmark-tools), welch_ttest.py of hyperfine
-(--hyperfine-scripts FOLDER). Exit code 1 when a reader fails or its totals differ.
+(--hyperfine-scripts FOLDER). The exit code is 1 if a reader fails or its totals differ.
 """
 
 import argparse

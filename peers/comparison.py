@@ -11,8 +11,8 @@ import records
 
 SAME_WITHIN = 0.02  # ratios within this distance of 1 count as equal
 # Limits on the relative difference of first losses. In bfloat16 the frameworks keep logits or the whole residual stream
-# in bfloat16, whereas laptime follows the casts of CUDA autocast. In tf32, truncation of the last bits changes a factor
-# of a product by up to 2^-10 of itself.
+# in bfloat16, whereas laptime follows the casts of CUDA autocast. In tf32, truncation changes each factor of a product
+# by up to 2^-10 of its value.
 FIRST_LOSS_WITHIN = {"float32": 1e-5, "tf32": 1e-3, "bfloat16": 1e-2}
 MUST_AGREE = (
     "edition d_model d_ff num_layers num_heads vocab_size context_length batch_size dtype pass optimizer seed threads "
@@ -40,7 +40,7 @@ class Column:
 _ON_CPU = ("cpu",)
 _COLUMNS = (
     Column("laptime-eager", "laptime", ("--mode", "eager")),
-    # Eager mode with the ops that pytorch-tuned runs as one.
+    # Eager mode that keeps whole the ops for which pytorch-tuned calls a single function.
     Column(
         "laptime-eager-tuned",
         "laptime",
@@ -52,7 +52,7 @@ _COLUMNS = (
         ),
     ),
     Column("laptime-compile", "laptime", ("--mode", "compile")),
-    # In addition to the column above, which uses the faster arithmetic.
+    # Plain float32 arithmetic; the column above chooses the fastest arithmetic for float32.
     Column("laptime-compile-ieee", "laptime", ("--mode", "compile", "--float32-precision", "ieee"), "float32", _ON_CPU),
     Column("pytorch-reference", "pytorch", ("--implementation", "reference", "--mode", "eager")),
     Column("pytorch-reference-compile", "pytorch", ("--implementation", "reference", "--mode", "compile")),
@@ -87,7 +87,7 @@ def card_here(laptime):
         done = subprocess.run([laptime, "list", "devices"], capture_output=True, text=True)
     except OSError:
         hint = "build it, or name another with --laptime"
-        raise WrongInput(f"--device cuda: {laptime} is not there; {hint}") from None
+        raise WrongInput(f"--device cuda: {laptime} does not exist; {hint}") from None
     rows = (line.split(None, 1) for line in done.stdout.splitlines())
     row = next((row[1] for row in rows if row[:1] == ["cuda"]), "no such device")
     if row.startswith("not available") or done.returncode != 0:
@@ -119,7 +119,7 @@ def columns_of(text, device="cpu"):
 
 
 def of_model(columns, of_library):
-    """The columns that can run a model of the library transformers if `of_library`, otherwise one of the documents."""
+    """The columns that can run a model of transformers if `of_library`, or else a model of the source documents."""
     systems = ("laptime", "transformers") if of_library else ("laptime", "pytorch", "jax")
     return [c for c in columns if c.system in systems]
 
@@ -318,7 +318,7 @@ def compare(case, columns, outcomes, floor=None):
         if pairs:
             wrong = sorted({k for a, b in pairs for k in differing_configs(a, b)})
             if wrong:
-                row |= {"status": "failed", "reason": f"not the same work: it differs in {', '.join(wrong)}"}
+                row |= {"status": "failed", "reason": f"not the same work: differs in {', '.join(wrong)}"}
             row["first_loss_apart"] = max(loss_difference(a, b, 1) for a, b in pairs)
             row["losses_apart"] = max(loss_difference(a, b) for a, b in pairs)
             row["losses_agree"] = row["first_loss_apart"] <= FIRST_LOSS_WITHIN[case.dtype]
@@ -341,7 +341,7 @@ def aligned(rows):
 
 
 def floor_of_row(row, floor):
-    """Minimum seconds of a row: by multiply-adds if it uses plain float32, otherwise by the fastest arithmetic."""
+    """Minimum seconds of a row: with multiply-adds if it uses plain float32, or else with the fastest arithmetic."""
     uses_float32 = (row["arithmetic"] or "").startswith("float32") and "bfloat16 terms" not in row["arithmetic"]
     return (floor.get("multiply_add_seconds") if uses_float32 else None) or floor["seconds"]
 

@@ -2,7 +2,7 @@
 
     peers/floor.py RECORDS.json --peaks build/release/bench_memory_bound     # time, floor and fraction of each record
 
-The peaks are measured immediately, so run it right after making the records.
+The peaks are measured when this program runs, so run it right after making the records.
 """
 
 import argparse

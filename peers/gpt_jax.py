@@ -17,7 +17,7 @@ def parameters(c):
     for name, (shape, std) in model_config.parameter_shapes(c).items():
         # Norm weights are 1.0 plus noise, so that a model that ignores them has a different loss.
         w = streams.uniform(c["seed"], name, shape, 0.05 if std is None else std)
-        out[name] = jnp.array(w + np.float32(1.0) if std is None else w)  # a copy, because a step may donate it
+        out[name] = jnp.array(w + np.float32(1.0) if std is None else w)  # a copy, because a step may donate the array
     return out
 
 

@@ -44,7 +44,7 @@ def is_modern(edition):
 
 
 def attention_widths(c):
-    """(number of columns of the queries, number of columns of the keys, which the values also have)."""
+    """(number of columns of the queries, number of columns of the keys and of the values)."""
     head = c.get("head_dim") or c["d_model"] // c["num_heads"]
     return head * c["num_heads"], head * (c.get("num_kv_heads") or c["num_heads"])
 
@@ -81,7 +81,7 @@ def resolve(model, edition, given):
     if is_modern(edition) and c["d_model"] // c["num_heads"] % 2:
         raise ConfigError(f"RoPE needs an even d_head; it is {c['d_model'] // c['num_heads']}")
     if is_modern(edition) and (c["weight_tie"] or c["bias"]):
-        raise ConfigError(f"edition {edition} has neither weight tie nor bias")
+        raise ConfigError(f"edition {edition} supports neither --weight-tie nor --bias")
     return c
 
 

@@ -88,7 +88,7 @@ def resolve(model, edition, given):
 
 
 def write(model, folder, seed):
-    """Makes a folder with random weights. Norm weights are not 1 and biases not 0, so ignoring any changes the loss."""
+    """Makes a folder with random weights. Norm weights are not 1 and biases not 0, so ignoring one changes the loss."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, logging
 

@@ -68,7 +68,7 @@ def launcher(options):
     if not getattr(options, "launcher", False):
         return [sys.executable]
     words = [sys.executable, "-m", "torch.backends.xeon.run_cpu", "--ninstances", "1"]
-    # The number of cores may be a list, so a flag must follow it.
+    # The number of cores may be a list, so a flag must end the list.
     return [*words, "--ncores-per-instance", str(options.threads), "--use-default-allocator"]
 
 
@@ -163,7 +163,7 @@ def add_options(parser):
 def run_points(points, measure, measure_apart, options, summary):
     """Measures `points`, which are (options, config), prints summaries and writes records. Returns the exit code."""
     if options.output_file not in (None, "-") and not Path(options.output_file).parent.is_dir():
-        raise model_config.ConfigError(f"--output-file: no folder {Path(options.output_file).parent}; make it first")
+        raise model_config.ConfigError(f"--output-file: no folder {Path(options.output_file).parent}; create it first")
     results = []
     text_to = sys.stderr if options.output_file == "-" else sys.stdout
     for point, config in points:

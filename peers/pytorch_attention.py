@@ -57,7 +57,7 @@ def points(options):
             chosen[key] = int(chosen[key])
         point = argparse.Namespace(**(vars(options) | chosen))
         if min(point.batch_size, point.threads, point.steps) < 1 or min(point.warmup, point.seed) < 0:
-            raise model_config.ConfigError("--batch, --threads, --steps must be at least 1, --warmup and --seed 0")
+            raise model_config.ConfigError("--batch, --threads, --steps must be at least 1, --warmup, --seed at least 0")
         devices.check(point.device, point.dtype)
         if point.device == "cuda" and point.allocator != "malloc":
             raise model_config.ConfigError("--allocator is for --device cpu")
@@ -134,7 +134,7 @@ class Attention:
             x.grad = None
 
     def sample(self, watch=contextlib.nullcontext):
-        """(phase -> seconds, seconds of the whole on the host's clock; None if the device has no other clock).
+        """(phase -> seconds, seconds of the whole on the host's clock or None without another clock).
 
         `watch()` surrounds the forward pass.
         """

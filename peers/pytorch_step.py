@@ -56,7 +56,7 @@ class Step:
         return self.device.autocast()
 
     def _forward_backward(self):
-        """Compiles the functions that samples run, without updating weights."""
+        """Runs forward and backward once, so that they are compiled before the first sample."""
         with self._grad_mode(), self._autocast():
             loss = self.loss()
         if self.config["pass"] not in ("inference", "forward"):

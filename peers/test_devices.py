@@ -219,7 +219,7 @@ class WithoutACard(unittest.TestCase):
             for script in ("run", "attention"):
                 words = (sys.executable, PEERS / script, "--device", "cuda", "--laptime")
                 self.refused((*words, program), "--device cuda: not available: no NVIDIA driver")
-                self.refused((*words, Path(folder, "none")), "none is not there; build it")
+                self.refused((*words, Path(folder, "none")), "none does not exist; build it")
 
     def test_rejects_types_and_columns_that_a_device_lacks(self):
         self.refused((sys.executable, PEERS / "run", "--cases", "small:4x8:tf32"), "tf32 .* use --device cuda")

@@ -67,12 +67,12 @@ def main() -> int:
         path = file.relative_to(source).as_posix()
         layer = layer_of(path, layers)
         if layer is None:
-            problems.append(f"src/{path}: its folder is no layer; give it a row in cmake/layers.cmake")
+            problems.append(f"src/{path}: its folder is not a layer; add the folder to cmake/layers.cmake")
             continue
         for included in INCLUDE.findall(file.read_text()):
             target = layer_of(included, layers)
             if target is None or not (source / included).exists():
-                problems.append(f'src/{path}: "{included}" is not a file of a layer; write includes from src/')
+                problems.append(f'src/{path}: "{included}" is not a file of a layer; write the path relative to src/')
             elif target not in layers[layer]:
                 problems.append(f'src/{path}: layer {layer} may not include "{included}" of layer {target}')
             elif layer == "kernels" and own_op(path) and own_op(included) not in (None, own_op(path)):

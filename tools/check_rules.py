@@ -68,7 +68,7 @@ RULES = [
         forbidden=r"\b(getenv|setenv|isatty|ioctl|TIOCGWINSZ)\b|std::(cout|cerr|cin|clog)\b|\bf?printf\(|\bfmt::print\b|\b(puts|fputs)\(",
         allowed={
             "src/cli/": "reads arguments and the environment, and prints results",
-            "src/sweep/child.cpp": "what a child process writes goes to a pipe of its parent",
+            "src/sweep/child.cpp": "redirects the output of a child process to a pipe",
             "src/base/error.cpp": "says which check failed before it aborts",
         },
     ),

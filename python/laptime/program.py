@@ -21,7 +21,7 @@ _UNDECIDED = 3
 
 
 class Error(Exception):
-    """The program rejected its input or failed; the text is its message. `records` contains the records so far, if any."""
+    """The program rejected its input or failed; the text is the program's message. `records`: those so far, if any."""
 
     def __init__(self, message: str, records: Any = None):
         super().__init__(message)
@@ -37,8 +37,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class LaptimeWarning(UserWarning):
-    """A run finished, but some of its points failed, or B of a comparison is slower by more than `fail_above` or cannot be
-    judged."""
+    """A run finished, but points failed, or a comparison exceeds `fail_above` or cannot be judged."""
 
 
 class Watcher(Protocol):
@@ -63,8 +62,8 @@ def path() -> str:
         pass
     if found := shutil.which("laptime"):
         return found
-    raise Error("the program laptime is not installed: it is not in this package and not on PATH; set LAPTIME_BINARY to "
-                "its path")
+    raise Error("the program laptime is neither in this package nor on PATH; install it, or set LAPTIME_BINARY to its "
+                "path")
 
 
 def message_of(lines: Iterable[str]) -> str:
@@ -169,7 +168,7 @@ def failure(code: int, errors: list[str]) -> str:
 
 
 def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[str]], Any]) -> Any:
-    """Runs a command and returns what `read` makes of the lines that it prints.
+    """Runs a command, passes the lines that it prints to `read`, and returns the result.
 
     Gives a LaptimeWarning for the exit codes _FAILED and _UNDECIDED.
 

@@ -313,5 +313,5 @@ class Exported:
         if isinstance(data, dict):  # the rows of Google Benchmark, hyperfine and traces
             data = next((data[key] for key in ("benchmarks", "results", "traceEvents") if key in data), None)
         if not isinstance(data, list):
-            raise ValueError(f"{self.format} has no rows of named values; its content is in .text")
+            raise ValueError(f"{self.format} has no rows of named values; read .text instead")
         return _frame(data)

@@ -43,8 +43,8 @@ class phase:  # noqa: N801: used like a function, `with laptime.phase("forward")
 
     Several blocks of one phase add up; phases do not nest.
 
-    Outside of `measure` it has no effect. The `sync` of `measure`, if given, is called at the end of the block, so that
-    an asynchronous device has finished the work of the phase.
+    Outside of `measure`, a phase has no effect. The `sync` of `measure`, if given, is called at the end of the block, so
+    that an asynchronous device has finished the work of the phase.
     """
 
     def __init__(self, name: str):
@@ -57,8 +57,8 @@ class phase:  # noqa: N801: used like a function, `with laptime.phase("forward")
         if self._clock is None:
             return
         if self._clock.inside is not None:
-            raise program.Error(f"laptime.phase: {self._name!r} begins inside {self._clock.inside!r}; phases follow one "
-                                "another")
+            raise program.Error(f"laptime.phase: {self._name!r} begins inside {self._clock.inside!r}; phases must not "
+                                "nest")
         self._clock.inside = self._name
         self._begin = time.perf_counter_ns()
 

@@ -116,10 +116,9 @@ ExitCode run_program(const std::vector<std::string>& words);
 
 // Runs the program as one of several processes of mpirun or srun (ranks.cpp).
 //
-// If this process is a rank, runs the rank to its end and returns the exit code: every process that our own mpirun has
-// started is a rank, and so is every process except the first that the user's mpirun or srun has started. Otherwise
-// returns nothing; if this is the first of several processes, it has also started rank 0 at the other end of `pipes`.
-// Throws Error if rank 0 cannot be started.
+// A rank is any process that our own mpirun has started, and any except the first that the user's mpirun or srun has
+// started. In a rank, runs it to its end and returns the exit code. In any other process, returns nothing; the first of
+// several processes also starts rank 0 at the other end of `pipes`. Throws Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
 // Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before
@@ -155,8 +154,8 @@ std::vector<OptionRow> output_options(std::initializer_list<std::string_view> fl
 // Throws Error if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
-// The index of the choice named by the first word. Throws Error if the word is missing or unknown; the message calls it
-// a `noun`.
+// The index of the choice named by the first word. Throws Error if the word is missing or unknown. `noun`: what
+// the message calls the choice.
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices);
 
 // Reads each option into the first struct that has it, and ignores options that no struct has.

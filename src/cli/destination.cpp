@@ -193,7 +193,7 @@ Destination::Destination(std::string file) : path_(std::move(file)) {
     special_ = open_special(path_);
     return;
   }
-  // Renaming would replace a file that its owner has write-protected.
+  // Renaming would replace even a write-protected file.
   if (access(target_.c_str(), F_OK) == 0 && access(target_.c_str(), W_OK) != 0) reject(path_, std::strerror(errno));
   const TemporaryFile file_beside = make_temporary(target_, path_);
   unlink(file_beside.path.c_str());

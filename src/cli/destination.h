@@ -13,13 +13,13 @@
 
 namespace laptime {
 
-// Thrown if output could not be written: the reader has closed it or does not read, or the disk is full.
+// Thrown if output could not be written: the reader has closed the pipe or does not read, or the disk is full.
 class OutputLost : public Error {
  public:
   using Error::Error;
 };
 
-// Thrown if the reader of standard output has closed it, as `head` does once it has read enough.
+// Thrown if the reader of standard output has closed the pipe, as `head` does once it has read enough.
 class ReaderGone : public OutputLost {
  public:
   using OutputLost::OutputLost;
@@ -60,12 +60,12 @@ std::filesystem::path followed(const std::filesystem::path& path);
 // opened once and written to directly.
 class Destination {
  public:
-  explicit Destination(std::string file = {});  // throws Error unless it can be written; empty: standard output
+  explicit Destination(std::string file = {});  // throws Error unless the file can be written; empty: standard output
 
   bool is_file() const { return !path_.empty(); }
   TextStyle style() const;                  // the terminal's style; for a file, a style without a width
   void write(std::string_view text) const;  // throws OutputLost
-  // The file appears once `produce` has returned, and not at all if it throws.
+  // The file appears once `produce` has returned, and not at all if `produce` throws.
   void write(const std::function<void(const TextSink&)>& produce) const;
 
  private:
@@ -77,7 +77,7 @@ class Destination {
 // A file that grows: text that has been written stays, whatever happens next.
 class GrowingFile {
  public:
-  explicit GrowingFile(std::string path);  // throws Error unless it can be written
+  explicit GrowingFile(std::string path);  // throws Error unless the file can be written
   // Text is on disk on return; the first call empties an old file. Throws OutputLost.
   void append(std::string_view text);
 

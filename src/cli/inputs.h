@@ -65,11 +65,11 @@ SweepCommand<Options> given_command(const CommandWords& words) {
 
 // Resolves the value of --store: a path, "none", or empty for the user's data directory,
 // $XDG_DATA_HOME/laptime/records.sqlite or ~/.local/share/laptime/records.sqlite. Returns none for "none", and if
-// neither XDG_DATA_HOME nor HOME is an absolute path. A path is never a URI. Throws Error for ":memory:".
+// neither XDG_DATA_HOME nor HOME is an absolute path. A path is never taken as a URI. Throws Error for ":memory:".
 std::optional<std::filesystem::path> store_path(const std::string& option);
 
-// Reads from the store named by `option` (the value of --store) or from the given file; each device is read once.
-// Knowledge is empty if there is no store yet. The returned function throws Error if the file cannot be read.
+// Returns a function that reads from the store named by `option` (the value of --store) or from the given file, once
+// per device. Knowledge is empty if there is no store yet. The function throws Error if the file cannot be read.
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 

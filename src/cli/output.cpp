@@ -19,7 +19,7 @@
 namespace laptime {
 namespace {
 
-// The metric that --mfu asks for.
+// The metric that --mfu selects.
 std::string share_of_peak(const OutputConfig& config) {
   return config.mfu == MfuRule::kFull ? "mfu" : fmt::format("mfu_{}", name_of(config.mfu));
 }

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::string_view kHelp = "help";
 
-// The hint for an option of bench that `command` does not take: a filter if `command` selects records, otherwise bench.
-// Empty for any other flag.
+// The hint for an option of bench that `command` does not take: suggests a filter if `command` selects records,
+// otherwise bench. Empty for any other flag.
 std::string hint_of_bench(const Command& command, std::string_view flag) {
   const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
   if (!option) return "";
@@ -55,8 +55,8 @@ bool takes_options_alone(const Command& command) {
   return command.arguments.empty() || command.arguments == "[OPTIONS]";
 }
 
-// Whether `word` is the value of the switch before it. If the command takes only options, this is any word except an
-// option. Otherwise the word must be empty or begin with true or false.
+// Whether `word` is the value of the switch before it. If the command takes only options, any word except an option is
+// a value. Otherwise a value is empty or begins with true or false.
 bool is_value_of_switch(const Command& command, std::string_view word) {
   if (takes_options_alone(command)) return word != "--" && !looks_like_option(word);
   return word.empty() || word.starts_with("true") || word.starts_with("false");
@@ -91,7 +91,7 @@ void require_stack() {
   constexpr rlim_t kNeeded = rlim_t{512} << 10U;
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return;
-  throw Error::format("the stack limit of {} is too small to run; raise it, for example with `ulimit -s 8192`",
+  throw Error::format("the stack limit of {} is too low to run; raise it, for example with `ulimit -s 8192`",
                       format_bytes(static_cast<int64_t>(limit.rlim_cur)));
 }
 

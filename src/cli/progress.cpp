@@ -281,11 +281,11 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
 
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
   const bool announces = !output.is_announced;
-  // Points that run elsewhere are not planned: nothing is known of their machines.
+  // Points that run elsewhere are not planned, because their machines are unknown.
   const std::vector<ExpectedPoint> expected = options.launcher
                                                   ? std::vector<ExpectedPoint>(points.size())
                                                   : expected_of(points, options, announces && points.size() > 1);
-  // Predicted points are not announced: their results are there at once.
+  // Predicted points are not announced, because their results appear at once.
   const std::string text = !announces         ? ""
                            : options.launcher ? fmt::format("{}, up to {} at a time through the launcher {}",
                                                             counted(points.size(), "point"), options.launcher->jobs,

@@ -81,7 +81,7 @@ class PlanningLine {
 using ShowStage = std::function<void(const char* stage)>;  // "largest batch that fits"
 
 // Calls take(plan(point, stage)) for each point in turn until all are planned or the user asks to stop, and returns how
-// many were planned. A line shows the point being planned; it is cleared before `take` may write.
+// many were planned. A line shows the point being planned, and is cleared before `take` may write.
 template <class Plan, class Take>
 size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
   const StopSignals signals;

@@ -1,4 +1,4 @@
-// Reads from the environment which rank a process is, runs it as that rank, and starts and ends rank 0.
+// Reads from the environment which rank this process is, runs that rank, and starts and ends rank 0.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>

@@ -15,7 +15,7 @@
 namespace laptime {
 
 // Two builds of laptime that measure one point. Nothing is stored: another version may not be able to read the store,
-// and a stored kernel choice would persist for all rounds, so a chance choice would look like a difference.
+// and a kernel that was chosen by chance would be reused in all rounds and look like a difference.
 struct ComparedPrograms {
   std::string a, b;                // names or paths, found as in a shell
   std::vector<std::string> words;  // the bench options that name the point

@@ -87,7 +87,7 @@ class TraceWriter {
       notes.push_back("all traced steps but the median one (--steps all)");
     if (!detail_.figures) notes.push_back("signature, FLOPs and bytes of each launch");
     if (!detail_.kernels) notes.push_back("the kernel of each launch");
-    if (!detail_.memory_events) notes.push_back("single allocations and frees");
+    if (!detail_.memory_events) notes.push_back("individual allocations and frees");
     if (detail_.shortest > 0) {
       notes.push_back(fmt::format("adjacent launches and ranges shorter than {} us, merged into one slice",
                                   static_cast<double>(detail_.shortest) / 1000));

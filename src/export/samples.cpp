@@ -41,7 +41,7 @@ std::string value_at(const RecordFacts& facts, const std::string& key) {
   return found == facts.end() ? "" : found->second;
 }
 
-// For each record its label, build and options, omitting those that are equal in all records.
+// The label, build and options of each record, without those that are equal in all records.
 std::vector<RecordFacts> differing_facts(const RecordPointers& records) {
   std::vector<RecordFacts> all;
   all.reserve(records.size());
@@ -193,7 +193,7 @@ struct BenchColumn {
   bool right;
 };
 
-// Columns that llama-bench also has are as wide as in its own table.
+// Columns that llama-bench also prints have the widths of its table.
 constexpr std::array kColumns{
     BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
     BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},

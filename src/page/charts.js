@@ -49,7 +49,7 @@ const charts = (() => {
     axisLine: { lineStyle: { color: look.line } }, nameTextStyle: { color: look.muted },
     splitLine: { lineStyle: { color: look.line, opacity: 0.6 } },
   });
-  // The parts that charts with one pair of axes share; `grid` and `tooltip` override them.
+  // The options that charts with one pair of axes share; `grid` and `tooltip` override them.
   const frame = (look, names, grid, tooltip) => ({
     ...common(look),
     grid: { left: 8, right: 16, top: 36, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel", ...grid },
@@ -320,7 +320,7 @@ const charts = (() => {
     };
     return {
       ...common(look),
-      title: [title("samples, in % of their median", 8, 0), title(`${point.name}: each step in order`, narrow ? 8 : "52%", narrow ? 196 : 0)],
+      title: [title("samples: deviation from the median", 8, 0), title(`${point.name}: each step in order`, narrow ? 8 : "52%", narrow ? 196 : 0)],
       grid: grids,
       tooltip: { ...common(look).tooltip, trigger: "item" },
       xAxis: [
@@ -346,7 +346,7 @@ const charts = (() => {
     };
   }
 
-  // Times predicted before the run, next to the measured ones.
+  // Times predicted before the run, next to the measured times.
   function prediction(data, selected, look) {
     const group = data.groups[data.points[selected].group];
     const rows = withTime(data, group.points).filter((index) => data.points[index].predicted_s).slice(0, 12);

@@ -1,4 +1,4 @@
-// How charts look: light or dark, patterned, on a screen or on paper; and when they are drawn again.
+// How charts look (light or dark, patterned, on a screen or on paper), and when they are redrawn.
 "use strict";
 const looks = (() => {
   const PAPER = 690; // pixel width of a printed page

@@ -152,7 +152,7 @@
     update();
   }
 
-  // The point that has this value on one axis and shares most other values with the selected point.
+  // The point with the value `wanted` on the axis `key` that shares the most other values with the selected point.
   function nearest(key, wanted) {
     const alike = (one) => data.axes.filter((axis) => axis.key !== key && (one.values[axis.key] ?? "") === (point().values[axis.key] ?? "")).length;
     const found = data.points.map((one, index) => ({ one, index })).filter(({ one }) => (one.values[key] ?? "") === wanted);

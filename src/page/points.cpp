@@ -22,7 +22,7 @@ constexpr std::string_view kPass = "pass";
 constexpr std::string_view kMachine = "machine";
 constexpr std::string_view kPoint = "point";
 
-// Name tags of the options that determine a point's work (work_of); every other option determines how it is done.
+// Name tags of the options that determine a point's work (work_of); every other option determines how the work is done.
 constexpr std::array<std::string_view, 13> kWorkTags{"pass",    "model",    "edition", "ctx",   "batch",
                                                      "d_model", "d_ff",     "layers",  "heads", "vocab",
                                                      "crop",    "kv_heads", "head_dim"};
@@ -146,7 +146,7 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
       std::ranges::stable_sort(axis.values, {}, parse_double);
     }
   }
-  // Options that determine the work come first, the pass last among them; options that determine how it is done follow.
+  // Options that determine the work come first, with the pass last; options that determine how the work is done follow.
   std::ranges::stable_sort(axes, {}, [](const PageAxis& axis) {
     return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2;
   });

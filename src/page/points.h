@@ -23,7 +23,7 @@ struct PageAxis {
 
 struct PagePoint {
   const Record* record = nullptr;
-  const StepTrace* trace = nullptr;  // the record's, or that of another record of the point; null if none exists
+  const StepTrace* trace = nullptr;             // of `record` or of another record of the point; null if there is none
   std::map<std::string, std::string> values{};  // keyed by axis key
   std::string name{};                           // unique within its group: "bfloat16 compile"
   std::string full_name{};                      // unique on the page: "step, context 128, bfloat16 compile"
@@ -55,8 +55,8 @@ struct PagePoints {
 
   const PagePoint& operator[](size_t index) const { return all[index]; }
   const PageGroup& group_of(const PagePoint& point) const { return groups[point.group]; }
-  // Speed-up of the point over its group's base. None for the base itself, in a group of different work, without a
-  // time, and between a prediction and a measurement.
+  // Speed-up of the point over its group's base. None for the base itself, in a group of different work, for a point
+  // without a time, and between a prediction and a measurement.
   std::optional<Speedup> against_base(const PagePoint& point) const;
 };
 

@@ -43,8 +43,8 @@ const tables = (() => {
     return String(a).localeCompare(String(b), undefined, { numeric: true });
   };
 
-  // Builds a table from {name, columns: [{key, title, text?(row), is_text?, is_long?, bar?(row)}], rows}; a click calls
-  // `chosen` with its row.
+  // Builds a table from {name, columns: [{key, title, text?(row), is_text?, is_long?, bar?(row)}], rows}. A click on
+  // a row passes it to `chosen`.
   function node(table, chosen = null) {
     const body = make("tbody");
     const order = { key: null, down: false };
@@ -101,7 +101,7 @@ const tables = (() => {
     return make("div", {}, node(table), tools(table));
   }
 
-  // Buttons for `values`; `pressed` is the pressed one. A click calls `choose` with the button's value and keeps the focus.
+  // Buttons for `values`; `pressed` is the selected value. A click passes the value to `choose` and keeps the focus.
   function choice(title, values, pressed, choose, shown = (value) => value) {
     return make("span", { class: "axis", role: "group", "aria-label": title }, title, ...values.map((value) => {
       const button = make("button", { type: "button", "aria-pressed": value === pressed, "data-axis": title, "data-value": value }, shown(value));

@@ -9,8 +9,8 @@
 
 namespace laptime {
 
-// Every time is its share of the traced steps multiplied by the point's median, so that a page shows one time per
-// point, regardless of the cost of timestamps after launches.
+// Every time is a share of the traced steps, multiplied by the point's median. The times of a page thus agree with the
+// median, regardless of the cost of timestamps after launches.
 struct TraceSums {
   const PagePoint* point = nullptr;
   double step = 0;                 // seconds: the point's median, or else `traced`; 0 for a plan

@@ -30,12 +30,12 @@ struct PointAnswer {
   std::string name;  // the record's name
   std::string status = "ok";
   std::string reason{};  // reason for a status other than ok
-  std::string title{};   // shown above the answer if there are several points: how this one differs from the others
+  std::string title{};   // heading if there are several points: how the point differs from the others
   std::vector<Finding> findings{};
   std::vector<AnswerPart> parts{};
 
   void say(std::string line);                // for people; ignores an empty line
-  void say(std::vector<std::string> lines);  // says each line
+  void say(std::vector<std::string> lines);  // for people
   void show(Table table);                    // for people and programs
   void keep(Table table);                    // only for programs
   void draw(std::function<std::string(const TextStyle& style)> picture);
@@ -61,7 +61,7 @@ std::string csv_of(const std::vector<PointAnswer>& answers);
 std::vector<TableColumn> columns_from(std::string_view list);
 // The unit that a key's suffix states: seconds for "total_s", bytes for "peak_bytes", a fraction for "time_share".
 Unit unit_of_key(std::string_view key);
-// The part as a fraction of the whole; null if there is no whole.
+// The part as a fraction of the whole; null unless the whole is positive.
 Json share_of(double part, double whole);
 
 // One line of a bar chart; the longest bar stands for the largest value.

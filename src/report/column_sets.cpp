@@ -23,7 +23,7 @@ namespace {
 using Read = std::function<Json(const Record& record, std::string_view phase)>;
 using Text = std::string (*)(const Record& record, std::string_view phase, const Heading* heading);
 
-// ---- Readers named by a source: "=steps"
+// ---- Readers that a source refers to by name, as in "=steps"
 
 Json uncertainty(const Record& record, std::string_view phase) { return or_null(uncertainty_of(record, phase)); }
 

@@ -83,7 +83,7 @@ struct Column {
   Unit unit = Unit::kNone;         // the unit shown to people; files contain the plain number
   bool text = false;               // whether the cells are text, which is left-aligned
   bool of_phase = false;           // has a value for each phase, too
-  bool setting = false;            // an option, which distinguishes rows
+  bool setting = false;            // an option or a name, which identifies the row
   Extent extent = Extent::kWhole;  // extent of a record that `read` needs
   int drop = 0;                    // rank: narrow terminals omit the highest first; 0: never omitted
   size_t width = 6;                // minimum width in a table that is printed incrementally

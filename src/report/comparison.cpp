@@ -30,7 +30,7 @@ std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side
   return times;
 }
 
-// The half of the rounds whose traced steps were least disturbed, that is, with the smallest sum of A and B, which
+// The half of the rounds with the shortest traced steps, which were least disturbed. Adding the times of A and B
 // favours neither side.
 std::vector<ComparedRound> quiet_half(std::vector<ComparedRound> rounds) {
   std::ranges::stable_sort(rounds, {}, [](const ComparedRound& round) { return round.a.traced + round.b.traced; });
@@ -71,7 +71,7 @@ std::vector<TableCell> ratio_row(const std::string& label, const std::optional<d
           std::string(verdict)};
 }
 
-// States the ratio and whether it is a difference. `sure`: the interval and the number of rounds or processes, as text.
+// States the verdict and the ratio. `sure`: the interval and the number of rounds or processes, as text.
 std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure) {
   const bool differs = difference == Difference::kSlower || difference == Difference::kFaster;
   const std::string verdict = difference == Difference::kSame

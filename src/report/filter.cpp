@@ -70,7 +70,8 @@ class Parser {
   void parse() {
     expression(0);
     skip_spaces();
-    if (at_ < text_.size()) fail(at_, text_[at_] == ')' ? "')' without '('" : "expected 'and', 'or' or the end");
+    if (at_ < text_.size())
+      fail(at_, text_[at_] == ')' ? "')' without '('" : "expected 'and', 'or' or the end of the filter");
   }
 
  private:
@@ -246,7 +247,7 @@ RecordsBy all_of(const Store& store) {
 
 Filter::Filter(std::string_view text) {
   if (text.size() > kMaxBytes)
-    throw Error::format("filter: {} bytes exceed the limit of {}; shorten it", text.size(), kMaxBytes);
+    throw Error::format("filter: {} bytes exceed the limit of {}; shorten the filter", text.size(), kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) Parser(text, comparisons_, program_).parse();
 }
 

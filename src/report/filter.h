@@ -29,8 +29,8 @@ using ColumnReader = std::function<Json(std::string_view column)>;
 //
 // A column is any name that columns.h resolves, quoted if it contains spaces. A value is a word, or text in single or
 // double quotes. Numbers compare numerically and may have a unit (2GiB, 500ms, 40%); other text compares character by
-// character; `~` tests whether the column contains the value. A list matches if one of its elements does, but for
-// != only if all do. `null` stands for a missing value; apart from `null`, a missing value matches only !=.
+// character; `~` tests whether the column contains the value. A list matches if any element matches; != requires all
+// elements to match. `null` stands for a missing value; apart from `null`, a missing value matches only !=.
 class Filter {
  public:
   static constexpr size_t kMaxBytes = 4096;

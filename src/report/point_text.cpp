@@ -22,7 +22,7 @@
 namespace laptime {
 namespace {
 
-// A median is reliable enough for people if its 95 % interval is within this fraction of it.
+// A median is reliable enough for people if its 95 % interval is within this fraction of the median.
 constexpr double kTrustedWithin = kUnstableInterval;
 
 // "2.22 to 3.72 ms" for "2.22 ms" and "3.72 ms".
@@ -105,7 +105,7 @@ std::string parts_of(const SetupTimes& times) {
   return parts.empty() ? "" : fmt::format(" ({})", joined(parts, ", "));
 }
 
-// "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product if the bytes have no shape.
+// "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; only the bytes if they are not those of a shape.
 std::string product(const TensorUse& tensor) {
   std::string bytes = format_bytes(tensor.bytes);
   double numel = 1;  // exact up to 2^53 elements
@@ -178,7 +178,7 @@ std::vector<std::string> details_of(const Record& record) {
   if (record.setup.total) lines.push_back("set-up " + format_seconds(*record.setup.total) + parts_of(record.setup));
   if (record.transient.excess && record.main_time() != nullptr) lines.push_back(first_steps_text(record));
   if (const int64_t steps = record.stopping.steps_per_sample.value_or(1); steps > 1)
-    lines.push_back(fmt::format("a sample is {} steps, because one is too short to time", steps));
+    lines.push_back(fmt::format("a sample is {} steps, because one step is too short to time", steps));
   const FlopsUse& flops = record.flops;
   if (flops.mfu_measured.value_or(0) > 0 && flops.model_flops_per_second) {
     lines.push_back(fmt::format("mfu is relative to a measured peak: {}/s{}",

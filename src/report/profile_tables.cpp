@@ -22,7 +22,7 @@ namespace {
 struct SumRow {
   std::vector<TableCell> texts;
   LaunchSum sum;
-  std::optional<size_t> inside = {};  // index of the row whose sum includes this one
+  std::optional<size_t> inside = {};  // index of the row whose sum includes this row
 };
 
 // The text cells of a launch's row. Launches with equal texts share a row.
@@ -88,7 +88,7 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
 }
 
 // A table of sums, cut to `top` rows: the first in the requested order or, without one, the slowest. In a tree,
-// parents are at least as slow as their children, so they are kept with them.
+// parents are at least as slow as their children, so a kept row has all of its parents.
 Table sum_table(const std::string& name, std::string_view text_columns, const std::vector<SumRow>& rows,
                 const StepTrace& trace, const ProfileQuery& query) {
   const double step = totals_of(trace).step;

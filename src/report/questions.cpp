@@ -40,7 +40,7 @@ struct Point : QuestionedPoint {
 };
 using Points = std::span<const Point>;
 
-// "1.9 to 2.2", or a single value if both read the same.
+// "1.9 to 2.2", or a single value if both ends have the same text.
 std::string range_text(const std::vector<double>& values, const std::function<std::string(double)>& text) {
   const auto [low, high] = std::ranges::minmax_element(values);
   return text(*low) == text(*high) ? text(*low) : fmt::format("{} to {}", text(*low), text(*high));

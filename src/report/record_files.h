@@ -21,7 +21,7 @@ void csv(const Records& records, std::string_view columns, const TextSink& sink,
 
 using NamedCells = std::vector<std::pair<std::string, Json>>;
 // Comma-separated values of the cells that `cells_of` returns for each record, with a column for each name. A name that
-// first occurs in a later record gets its column after that of the preceding name in this record.
+// first occurs in a later record gets a column after that of the name before it in the record.
 void csv_of_cells(const Records& records, const std::function<NamedCells(const Record&)>& cells_of,
                   const TextSink& sink);
 

@@ -211,8 +211,8 @@ struct TableStream::State : Rows {
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
   bool is_point = false;     // a single record shown in sentences
-  bool is_held = false;      // rows are written at the end, because a baseline may arrive after rows compared with it
-  std::vector<Record> held;  // the rows until then
+  bool is_held = false;      // rows are written at the end, because a baseline may arrive after rows that need it
+  std::vector<Record> held;  // rows that wait for the end
   std::optional<Record> too_large;  // the smallest point that is out of memory
   std::string run;                  // run of the previous row
 

@@ -22,7 +22,7 @@ struct TableStyle {
   bool quiet = false;       // print only the rows
   std::string mfu = "mfu";  // the metric shown as "of peak": also mfu_causal, mfu_6n
   bool tells_runs = false;  // print a line before the rows of each run if there are several runs
-  const std::set<std::string>* stored_runs = nullptr;  // runs whose rows come from the store and are marked as such
+  const std::set<std::string>* stored_runs = nullptr;  // runs whose rows are marked as coming from the store
 
   operator TextStyle() const {
     return {unicode, width};
@@ -74,7 +74,7 @@ class AttentionTable {
 
  private:
   struct Size {
-    std::vector<std::string> labels;          // d_model, context and other differences
+    std::vector<std::string> labels;          // d_model, context and the other values of kLabels
     std::map<std::string, Record> by_mode{};  // records that have arrived
     size_t expected = 0;
     bool is_printed = false;

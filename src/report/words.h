@@ -30,7 +30,7 @@ std::string brief_bytes(int64_t bytes);
 std::string grouped(int64_t number);
 // A time in a suitable unit: "38 s", "12 min", "8.8 h", "3.2 days".
 std::string long_time(double seconds);
-// "76.0 GiB (95 % of 80.0 GiB)", "3.00 GiB (--memory-limit)": what a step may use.
+// "76.0 GiB (95 % of 80.0 GiB)", "3.00 GiB (--memory-limit)": the memory that a step may use.
 std::string usable_words(const Finding& memory);
 // "saved activations" for the key "saved_activations".
 std::string spaced(std::string_view key);

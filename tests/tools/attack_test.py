@@ -51,10 +51,10 @@ class Findings(unittest.TestCase):
 class Table(unittest.TestCase):
     def test_states_figures_and_problems(self):
         text = table([Outcome("kills", 3, {"kills": 3, "lost": 1}, ["kill 2: one\nlost"]),
-                      Outcome("disk", left_out="needs the right to mount")])
+                      Outcome("disk", left_out="needs permission to mount")])
         self.assertIn("3 kills, 1 lost", text)
         self.assertIn("PROBLEM kills: kill 2: one lost", text)
-        self.assertIn("needs the right to mount", text)
+        self.assertIn("needs permission to mount", text)
         self.assertEqual(text.splitlines()[-1], "3 tries, 1 problems")
 
 

@@ -64,7 +64,7 @@ def forms_of(options: dict[str, str], random) -> list[Form]:
     close = ROUNDING[options["dtype"]]
     forms = [
         Form("other threads", {"threads": "1" if options["threads"] != "1" else "2"}, 0),
-        Form("the same again", {}, 0),
+        Form("unchanged", {}, 0),
         Form("the other mode", {"mode": "eager" if options["mode"] == "compile" else "compile", "keep": "", "lower": ""}, close),
         Form("other recomputation", {"recompute": "block" if options["recompute"] == "none" else "none"}, close),
     ]

@@ -10,12 +10,12 @@ FILES = {
     "output_test": "outputs: closed, full, unreadable",
     "overwrite_test": "outputs that would replace other files",
     "store_trouble_test": "stores: damaged, removed, foreign",
-    "point_test": "ends of a child process",
+    "point_test": "child processes that die or hang",
     "input_test": "wrong input",
     "resume_test": "resuming and sharing",
     "kill_test": "kills, Ctrl-C, SIGTERM, a closed terminal",
-    "compare_test": "gates that could not judge",
-    "export_test": "exports that others read",
+    "compare_test": "comparisons without a verdict",
+    "export_test": "exports that other tools read",
 }
 
 

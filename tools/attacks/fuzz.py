@@ -45,7 +45,7 @@ def libfuzzer(setting: Setting, target: Path, seconds: float, outcome: Outcome) 
 
 
 def mutants(setting: Setting, target: Path, seconds: float, outcome: Outcome) -> tuple[int, int]:
-    """Runs increasing numbers of mutants until the time is used up. Counts those of the last run, which repeats all."""
+    """Runs ever more mutants until the time is up. Counts only the last run, because it repeats the earlier mutants."""
     number, executions = 100, 0
     end = time.monotonic() + seconds
     while True:

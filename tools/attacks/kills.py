@@ -38,7 +38,7 @@ class Round:
         self.outcome.figures["lost"] += len(lost)
         self.outcome.figures["doubled"] += len(doubled)
         if lost or doubled:
-            self.outcome.problems.append(f"{what}: {len(lost)} printed records lost, {len(doubled)} points doubled")
+            self.outcome.problems.append(f"{what}: {len(lost)} printed records lost, {len(doubled)} points duplicated")
         return len(names) == POINTS
 
 

@@ -129,7 +129,7 @@ def full_disk(setting: Setting) -> list[Outcome]:
     show = shlex.join([str(setting.binary), "show", "--store", "disk/s.sqlite", "--output", "json"])
     done = in_mount(setting, "size=300k", f"{bench} > bench.json 2> bench.err", "echo $?", f"{show} > show.json")
     if done is None:
-        outcome.left_out = "needs the right to mount"
+        outcome.left_out = "needs permission to mount"
         return [outcome]
     shown = json.loads((setting.folder / "bench.json").read_text())
     stored = json.loads((setting.folder / "show.json").read_text())
@@ -147,7 +147,7 @@ def read_only_disk(setting: Setting) -> list[Outcome]:
     bench = shlex.join([str(setting.binary), "bench", *CPU, "--store", "disk/s.sqlite"])
     done = in_mount(setting, "ro,size=300k", f"{bench}; echo $? >&2")
     if done is None:
-        outcome.left_out = "needs the right to mount"
+        outcome.left_out = "needs permission to mount"
     elif not done.stderr.strip().endswith("2") or "disk/s.sqlite" not in done.stderr or done.stdout:
         outcome.problems.append(done.stderr[-300:])
     return [outcome]

@@ -40,7 +40,7 @@ struct CompareOptions {
         {.otherwise = "this one", .value = "OLD,NEW"});
     own("within", "largest difference that does not matter; rounds end when the ratio is known to within half of this",
         self.within, {.value = "PERCENT", .canonical = canonical_percent});
-    own("fail-above", "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
+    own("fail-above", "exit with code 1 if B is slower by more than this, or with 3 if the result is undecided",
         self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = canonical_percent});
     own("allow-missing", "for two files: let --fail-above pass even if one file lacks some points", self.allow_missing);
     own("anyway", "for two files: also compare records of different work, machines or arithmetic", self.anyway);

@@ -98,7 +98,7 @@ std::string editions(size_t width) {
 std::string columns(size_t width) {
   constexpr std::string_view kMore =
       "Every name can be used in --columns, --sort and filters, in quotes if it has spaces or brackets: laptime show "
-      "\"'Min (s)' < 1\". So can any key of a record by its path, as in time.forward.median or machine.cpu_model "
+      "\"'Min (s)' < 1\". Any key of a record can be used by its path, as in time.forward.median or machine.cpu_model "
       "(docs/record_schema.md).";
   return listing(width, {"set of columns", "also", "what it shows"}, column_sets(), &ColumnSet::name, &ColumnSet::alias,
                  &ColumnSet::help) +

@@ -108,7 +108,7 @@ constexpr std::array kOptionRules{
                "the file of --published says what to predict"},
     OptionRule{"published", "html", kIsNeededBy, "to make a page of points, use laptime report"},
     OptionRule{"ranks", "best by price-file", kIsNeededBy,
-               "it applies to several GPUs; give their number and described machines, such as --ranks 8 --device h100"},
+               "the option applies to several GPUs; give their number and a machine, such as --ranks 8 --device h100"},
     OptionRule{"ranks", "grid largest optimizer-in-backward recompute-curve view", kExcludes,
                "the latter plans a single rank"},
     OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},

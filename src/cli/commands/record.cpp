@@ -147,7 +147,7 @@ constinit const Command kRecord{
         "backward and optimizer (nanoseconds within the step), begin (time in nanoseconds at the start of the "
         "step, from the same clock in every line, to detect pauses and disturbances of this machine), loss, peak_bytes "
         "and peak_rss_bytes; every line has the same keys, with null or NaN for missing values. An invalid line ends "
-        "the run; the steps before it are kept. In Python laptime.measure(step) does all this.",
+        "the run; the steps before it are kept. In Python, laptime.measure(step) does all of this.",
     .options = record_options,
     .parse = action_of<parse_record_command, run_record>,
 };

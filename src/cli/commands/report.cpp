@@ -133,7 +133,7 @@ ReportCommand parse_report(const CommandWords& words) {
     return command;
   }
   if (command.selection.last || !command.selection.run.empty())
-    throw Error("laptime report: --last and --run select stored records, but a sweep makes new ones; leave them out");
+    throw Error("laptime report: --last and --run select stored records, but a sweep makes new ones; leave out both");
   command.sweep = read_sweep("laptime report", words.positionals.front());
   set_given(*command.sweep, words);
   command.sweep->output.output = OutputFormat::kTable;

@@ -62,7 +62,7 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
 }
 
 // A table of the rounds needed to detect each difference. The finding is the smallest difference that the budget
-// suffices to detect, or the largest difference if there is none.
+// suffices to detect, or else the largest difference.
 struct Powers {
   Table table{.name = "differences",
               .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
@@ -178,7 +178,7 @@ struct VerifyCommand {
   std::vector<std::string> files;
   RunConfig machine{};  // only engine options (Option::configures_engine) are set by the user
   VerifyOptions options{};
-  OutputConfig output{};  // its store has the kernel choices
+  OutputConfig output{};  // names the store with the kernel choices
 };
 
 VerifyCommand parse_verify(const CommandWords& words) {

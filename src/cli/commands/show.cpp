@@ -86,7 +86,7 @@ ExitCode run_history(const HistoryCommand& command) {
 bool is_store(const std::string& file) {
   try {
     return store_schema::kind_of_file(file) == store_schema::FileKind::kStore;
-  } catch (const Error&) {  // not a store: the record reader reports what is wrong with it
+  } catch (const Error&) {  // not a store; the record reader reports what is wrong with the file
     return false;
   }
 }
