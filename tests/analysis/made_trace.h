@@ -1,4 +1,4 @@
-// Handmade traces, for tests of findings and reports.
+// Handmade traces for tests of findings and reports.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ class MadeTrace {
          .last = static_cast<int64_t>(trace.launch_count())});
   }
 
-  // Returns the index of `word` in trace.texts, and adds it if it is missing.
+  // Returns the index of `word` in trace.texts, and adds the word if it is missing.
   int64_t text(std::string_view word) {
     const auto found = std::find(trace.texts.begin(), trace.texts.end(), word);
     if (found != trace.texts.end()) return found - trace.texts.begin();
@@ -91,8 +91,8 @@ class MadeTrace {
  private:
   void add(TraceBuffer buffer) {
     TraceBuffers& b = trace.buffers;
-    // The members of `buffer` may point into trace.texts, whose elements move when a text is added, so they are copied
-    // first.
+    // The members of `buffer` may point into trace.texts. They are copied first, because adding a text moves the
+    // elements.
     const std::vector<std::string> words{std::string(buffer.name),  std::string(buffer.op),   std::string(buffer.scope),
                                          std::string(buffer.phase), std::string(buffer.role), std::string(buffer.dtype),
                                          std::string(buffer.shape)};
@@ -108,8 +108,8 @@ class MadeTrace {
   }
 };
 
-// Two layers that save equal tensors, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 +
-// 8 resident bytes, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
+// A training step of two layers, which save equal tensors, and a head. The peak is at launch 4: 1000 + 2000 + 8
+// resident bytes, 2 x 300 saved by the layers, 50 saved by the head, and a gradient of 500.
 inline StepTrace two_layers() {
   MadeTrace made;
   made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // launch 0

@@ -1,4 +1,4 @@
-// Ledgers, saved bytes, largest tensors and findings of handmade traces with known sums, and the usable memory.
+// Memory ledgers, saved bytes, largest tensors and findings of handmade traces with known sums; usable memory.
 #include "analysis/memory_findings.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Finding one(const std::vector<Finding>& findings, std::string_view kind, std::st
   return found == nullptr ? Finding{} : *found;
 }
 
-TEST(MemoryLedger, HoldsBuffersWhileTheyAreAlive) {
+TEST(MemoryLedger, CountsBuffersWhileTheyAreAlive) {
   const MemoryLedger ledger(two_layers());
   EXPECT_EQ(ledger.held(0).total(), 3008 + 300);
   EXPECT_EQ(ledger.held(1).total(), 3008 + 320);
@@ -36,7 +36,7 @@ TEST(MemoryLedger, HoldsBuffersWhileTheyAreAlive) {
   EXPECT_EQ(ledger.held(7).total(), 3008 + 500);
 }
 
-TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlan) {
+TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlannedBytes) {
   const StepTrace trace = two_layers();
   const MemoryLedger ledger(trace);
   EXPECT_EQ(ledger.peak_launch(), 4U);
@@ -68,18 +68,18 @@ TEST(MemoryLedger, MergesAlternatingPhasesIntoOneSection) {
   EXPECT_EQ(sections[1].last, 4U);
 }
 
-TEST(MemoryLedger, OptimizerRunsInBackwardOnlyIfBackwardFollowsIt) {
+TEST(MemoryLedger, OptimizerFollowedByBackwardRunsInBackward) {
   const auto runs_in_backward = [](std::initializer_list<const char*> phases) {
     MadeTrace made;
     for (const char* phase : phases) made.launch(phase, "a", "b");
     return MemoryLedger(made.trace).optimizer_runs_in_backward();
   };
   EXPECT_TRUE(runs_in_backward({"forward", "backward", "optimizer", "backward", "optimizer"}));
-  EXPECT_FALSE(runs_in_backward({"forward", "backward", "forward", "backward", "optimizer"}));  // with row groups
+  EXPECT_FALSE(runs_in_backward({"forward", "backward", "forward", "backward", "optimizer"}));  // as with row groups
   EXPECT_FALSE(runs_in_backward({"forward", "backward"}));
 }
 
-TEST(SavedBytes, MergesEqualLayersAndAddsUp) {
+TEST(SavedBytes, MergesEqualLayersAndPartsAddUp) {
   const SavedBytes saved = saved_bytes_of(two_layers());
   EXPECT_EQ(saved.total, 658);
   EXPECT_EQ(saved.shared, 8);
@@ -96,7 +96,7 @@ TEST(SavedBytes, MergesEqualLayersAndAddsUp) {
   EXPECT_EQ(saved.parts[0].count, 2);
 }
 
-TEST(SavedBytes, FoldedRowsHaveTheBatchShape) {
+TEST(SavedBytes, MergesTensorsWithFoldedRows) {
   MadeTrace made;
   made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
   made.buffer(48, 0, 0, true, "activation", "", "[1, 6, 2]");

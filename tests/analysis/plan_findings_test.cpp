@@ -1,5 +1,5 @@
-// How long a training run takes: steps, time with its interval, energy and price, and the options for it. Also the
-// ratios of published runs.
+// Estimates for a whole training run (steps, time with an interval, energy, cost), their options, and the ratios of
+// published runs.
 #include "analysis/plan_findings.h"
 
 #include <fmt/format.h>
@@ -96,7 +96,7 @@ TEST(TrainingOptions, RejectPriceWithoutTokensAndTokensWithEpochs) {
   EXPECT_THROW(options.budget(), Error);
 }
 
-TEST(PublishedBounds, MatchThePredictionsPage) {
+TEST(PublishedBounds, MatchTheDocumentedTable) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/predictions.md");
   std::stringstream text;
   text << file.rdbuf();

@@ -1,4 +1,4 @@
-// Speedups: the rows that are compared, their baseline, and the interval of the ratio.
+// Speedups: the compared rows, their baseline, and the interval of the ratio.
 #include "analysis/speedup.h"
 
 #include <gtest/gtest.h>
@@ -122,7 +122,7 @@ TEST(Speedup, NeverComparesMeasuredWithPredictedTimes) {
   EXPECT_EQ(speedup->interval.low, speedup->interval.high);  // predictions have no uncertainty
 }
 
-TEST(Speedup, HasABootstrapIntervalFromEnoughSamples) {
+TEST(Speedup, EnoughSamplesGiveABootstrapInterval) {
   const TimeStats slow = make_time_stats(std::vector<double>{2.0, 2.1, 1.9, 2.0, 2.05, 1.95, 2.0});
   const TimeStats fast = make_time_stats(std::vector<double>{1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0});
   const std::optional<Speedup> speedup = speedup_of(slow, fast);
@@ -133,7 +133,7 @@ TEST(Speedup, HasABootstrapIntervalFromEnoughSamples) {
   EXPECT_LT(speedup->interval.high, 2.4);
 }
 
-TEST(Speedup, HasAWiderIntervalFromFewSamples) {
+TEST(Speedup, FewSamplesGiveAWiderInterval) {
   const auto stats = [](std::vector<double> samples) { return make_time_stats(samples); };
   const std::optional<Speedup> three = speedup_of(stats({2, 2.1, 1.9}), stats({1, 1.05, 0.95}));
   ASSERT_TRUE(three);
@@ -141,7 +141,7 @@ TEST(Speedup, HasAWiderIntervalFromFewSamples) {
   EXPECT_GT(three->interval.high, 2.2);
   const std::optional<Speedup> one = speedup_of(stats({2}), stats({1}));
   ASSERT_TRUE(one);
-  EXPECT_LT(one->interval.low, 1);  // the interval does not show which is faster
+  EXPECT_LT(one->interval.low, 1);  // the interval includes 1, so neither side is known to be faster
 }
 
 TEST(Speedup, UncertaintyOfFewSamplesFollowsStudentsT) {

@@ -120,7 +120,7 @@ TEST_F(TraceFindings, DisturbedTracesAreRough) {
   EXPECT_EQ(one("class_share", "matmul").trust, FindingTrust::kRough);
 }
 
-TEST_F(TraceFindings, PredictionStatesTheShareOfLaunchStarts) {
+TEST_F(TraceFindings, PredictionReportsTheShareOfLaunchOverhead) {
   record_.verdict.rating = kPredicted;
   EXPECT_EQ(one("launch_starts").kind, "");  // reported only for predictions from a data sheet
   record_.prediction.from = "data sheet";
@@ -153,7 +153,7 @@ TEST_F(TraceFindings, DataSheetGivesTheMinimumTime) {
   EXPECT_NEAR(one("data_sheet_floor").number("share"), 950.0 / 1400, 1e-12);
 }
 
-TEST_F(TraceFindings, ComparesSoftmaxWithProductsByMedians) {
+TEST_F(TraceFindings, ComparesMedianTimesOfSoftmaxAndProducts) {
   const Finding both = one("softmax_against_products");
   EXPECT_NEAR(both.number("time_ratio"), 0.1, 1e-12);
   EXPECT_NEAR(both.number("products_flops"), 8e6, 1e-3);
@@ -164,7 +164,7 @@ TEST_F(TraceFindings, ComparesSoftmaxWithProductsByMedians) {
   EXPECT_NEAR(one("softmax_against_products").number("time_ratio"), 1.0 / 6, 1e-12);
 }
 
-TEST_F(TraceFindings, TopKernelHasItsShareAndCalls) {
+TEST_F(TraceFindings, ReportsShareAndCallsOfTheTopKernel) {
   const Finding top = top_kernel("step", trace_).value();
   EXPECT_EQ(top.text("kernel"), "matmul:k");
   EXPECT_NEAR(top.number("share"), 1500.0 / 1700, 1e-12);

@@ -1,4 +1,4 @@
-// Which earlier launches a launch waits for.
+// Hazards: the earlier launches that a launch must wait for.
 #include "backend/hazards.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ TEST_F(HazardsTest, WritersWaitForReadersAndWriters) {
       << "launch 3 has overwritten all bytes that launch 0 wrote";
 }
 
-TEST_F(HazardsTest, PartlyOverwrittenWritesAreStillAwaited) {
+TEST_F(HazardsTest, ReadersWaitForPartlyOverwrittenWrites) {
   add({}, {part(0, 10)});
   EXPECT_THAT(add({}, {part(0, 4)}), ElementsAre(0));
   EXPECT_THAT(add({part(6, 2)}, {part(20, 1)}), ElementsAre(0));

@@ -87,7 +87,7 @@ TEST(AvailableMemoryHere, IsPositiveAndAtMostTotal) {
 TEST(AvailableMemoryHere, FollowsTheAddressSpaceLimit) {
   const auto used = read_memory_bounds().address_space_used;
   ASSERT_TRUE(used.has_value());
-  if (*used > (int64_t{1} << 40U)) GTEST_SKIP() << "a sanitizer holds terabytes of address space";
+  if (*used > (int64_t{1} << 40U)) GTEST_SKIP() << "the sanitizer reserves terabytes of address space";
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -1,4 +1,4 @@
-// Control groups of both versions, with files and folders from several kinds of machines.
+// Control groups of both versions, with files from several kinds of machines.
 #include "base/cgroup.h"
 
 #include <gtest/gtest.h>
@@ -44,12 +44,12 @@ TEST(Cgroups, FindsVersion1Controllers) {
             (std::vector<std::string>{"/sys/fs/cgroup/unified/b", "/sys/fs/cgroup/unified"}));
 }
 
-TEST(Cgroups, HandlesContainerViewOfTheTree) {
+TEST(Cgroups, ResolvesPathsInsideAContainer) {
   const std::string mount = "9 8 0:2 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abc/job\n", mount)),
             (std::vector<std::string>{"/sys/fs/cgroup/job", "/sys/fs/cgroup"}));
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abc\n", mount)), (std::vector<std::string>{"/sys/fs/cgroup"}));
-  // A path outside the mount, and a path above it.
+  // Paths outside and above the root of the mount.
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abcdef\n", mount)), (std::vector<std::string>{"/sys/fs/cgroup"}));
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/../other\n", kMountVersion2)),
             (std::vector<std::string>{"/sys/fs/cgroup"}));
@@ -113,7 +113,7 @@ TEST(MemoryLimits, ReadsVersion1Limits) {
   const auto limits = memory_limits(cgroups_of("memory", root.path()));
   ASSERT_EQ(limits.size(), 1U);
   EXPECT_EQ(limits[0].limit, 2000);
-  EXPECT_EQ(limits[0].used, 0);  // the statistics lag behind; the result is never negative
+  EXPECT_EQ(limits[0].used, 0);  // never negative, although inactive_file exceeds the usage
 }
 
 TEST(CpuQuota, TakesTheTightestQuota) {

@@ -8,7 +8,7 @@
 namespace laptime::cpu {
 namespace {
 
-TEST(Isa, EachInstructionSetHasItsName) {
+TEST(Isa, InstructionSetsHaveNames) {
   EXPECT_EQ(name_of(Isa::kPlain), "plain");
   EXPECT_EQ(name_of(Isa::kAvx2), "avx2");
   EXPECT_EQ(name_of(Isa::kAvx512), "avx512");

@@ -99,7 +99,7 @@ TEST(LostFraction, IsRelativeToThreadTime) {
   grown.waiting_seconds = 1;
   EXPECT_DOUBLE_EQ(lost_fraction(grown.stolen_seconds, Seconds(2), 2).value(), 0.025);
   EXPECT_DOUBLE_EQ(lost_fraction(grown.throttled_seconds, Seconds(2), 2).value(),
-                   1);  // limited to 1, because the counter includes other processes of the group
+                   1);  // at most 1, although the counter includes other processes of the group
   EXPECT_DOUBLE_EQ(lost_fraction(grown.waiting_seconds, Seconds(2), 2).value(), 0.25);
   EXPECT_FALSE(lost_fraction(grown.stolen_seconds, Seconds(0), 2));
 }

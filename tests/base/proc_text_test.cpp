@@ -68,7 +68,7 @@ constexpr const char* kStat =
     "cpu12 200 0 20 2000 0 0 0 27 0 0\n"
     "intr 12345\n";
 
-TEST(StealTicks, SumTheAllowedCores) {
+TEST(StealTicks, AreSummedOverAllowedCores) {
   EXPECT_EQ(parse_steal_ticks(kStat, {0, 1}), 33);
   EXPECT_EQ(parse_steal_ticks(kStat, {12}), 27);
   EXPECT_FALSE(parse_steal_ticks(kStat, {3}));

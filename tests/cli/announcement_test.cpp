@@ -1,4 +1,4 @@
-// The line printed before a sweep: points, time, and points that do not fit.
+// The line printed before a sweep: number of points, expected time, and points that do not fit.
 #include "cli/progress.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::Not;
 const test::Options kTiny{{"d-model", "32"}, {"num-layers", "2"}, {"num-heads", "2"}, {"vocab", "64"},
                           {"context", "32"}, {"batch", "2"},      {"threads", "1"},   {"mode", "compile"}};
 
-// Knowledge in which every launch of the step takes one second.
+// Launch costs by which every launch of the step takes one second.
 MachineKnowledge slow_launches(const RunConfig& config) {
   MachineKnowledge known;
   for (const PlanStep& step : prepare(config, find_device(config), {}).plan.steps) {
@@ -30,7 +30,7 @@ MachineKnowledge slow_launches(const RunConfig& config) {
   return known;
 }
 
-TEST(Announcement, PredictsTheTimeFromTheSteps) {
+TEST(Announcement, PredictsTheTimeFromLaunchCosts) {
   const SweepPoint point = test::point_of(kTiny, {{"warmup", "2"}, {"steps", "5"}});
   const MachineKnowledge known = slow_launches(point.config);
   const auto launches = static_cast<double>(prepare(point.config, find_device(point.config), {}).plan.steps.size());
@@ -72,7 +72,7 @@ TEST(Announcement, DoesNotGuessUnknownTimes) {
   EXPECT_THAT(text, HasSubstr("duration unknown"));
 }
 
-// The wide step has twice the width, so none of its launches has a measured size.
+// The wide step has twice the d_model, so none of its launch sizes has been measured.
 TEST(Announcement, EstimatesForUnmeasuredSizesHaveARange) {
   const SweepPoint known = test::point_of(kTiny, {{"steps", "5"}});
   const SweepPoint wide = test::point_of(kTiny, {{"steps", "5"}, {"d-model", "64"}});

@@ -55,7 +55,7 @@ std::string given(const std::string& line, std::string_view flag) {
 // The help or version text that `line` requests; empty if it runs a command.
 std::string text(const std::string& line) { return parse_request(words_of(line)).text; }
 
-// The whole text of a topic of `laptime list`.
+// The text that `laptime list` prints for a topic.
 std::string topic(std::string_view name) {
   for (const ListTopic& one : list_topics()) {
     if (one.name == name) return one.text(0);
@@ -78,7 +78,7 @@ TEST(Args, SwitchDoesNotConsumeTheFilterAfterIt) {
   EXPECT_THAT(split("verify --verbose a.safetensors").positionals, ElementsAre("a.safetensors"));
 }
 
-TEST(Args, BenchTakesListsInTheGivenOrder) {
+TEST(Args, BenchKeepsTheOrderOfListOptions) {
   const Sweep sweep = sweep_of("bench --context 128,256 --model=small,2p7 --warmup 5 --resume");
   ASSERT_EQ(sweep.axes.size(), 3U);
   EXPECT_EQ(sweep.axes[0].flag, "context");
@@ -109,7 +109,7 @@ TEST(Args, SwitchesWorkWithAndWithoutValues) {
   EXPECT_THAT(refusal("bench --bias maybe"), HasSubstr("true or false"));
 }
 
-TEST(Args, PathsAreNotLists) {
+TEST(Args, CommasDoNotSplitPaths) {
   const Sweep sweep = sweep_of("bench --data a,b.txt --store [x,y] --output-file out,1.csv");
   EXPECT_THAT(sweep.axes[0].values, ElementsAre("a,b.txt"));
   EXPECT_EQ(sweep.output.store, "[x,y]");
@@ -246,7 +246,7 @@ TEST(Args, ShippedSweepsAreListedAndFoundByName) {
   EXPECT_EQ(refusal("report model=small --html a.html"), "");  // filters are accepted
 }
 
-TEST(Args, ExplainsEveryVerdict) {
+TEST(Args, ListExplainsEveryVerdict) {
   const std::string listed = topic("verdicts");
   for (const StabilityWord& word : stability_words()) {
     EXPECT_THAT(listed, HasSubstr(fmt::format("\n{} ", word.name)));
@@ -337,7 +337,7 @@ TEST(Args, OptionsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("bench --model small --model medium"), EndsWith("by commas: --model small,medium"));
 }
 
-TEST(Args, RejectsSplitsThatTheViewDoesNotSupport) {
+TEST(Args, RejectsGroupingThatTheViewDoesNotSupport) {
   EXPECT_THAT(refusal("profile --view classes --by shape"),
               HasSubstr("--by shape does not apply to --view classes; use --view kernels or ops"));
   EXPECT_THAT(refusal("profile --view attention --by layer"),
@@ -354,7 +354,7 @@ TEST(Args, CommonMistakesHaveHints) {
   EXPECT_THAT(refusal("explain --columns time"), Not(HasSubstr("--view")));
 }
 
-// A synonym is never accepted silently: the help text of its option lists it.
+// The help text of an option lists every synonym that the option accepts.
 TEST(Args, HelpListsTheSynonymsOfAnOption) {
   const std::vector<OptionRow> rows = kBench.options();
   for (const Synonym& synonym : synonyms()) {
@@ -443,7 +443,7 @@ TEST(Args, ErrorsNameTheMistake) {
   EXPECT_THAT(refusal_of({"\x1b[2J"}), HasSubstr("\\x1b"));
 }
 
-// Any words parse as a command or throw Error.
+// Any sequence of words parses as a command or throws Error.
 TEST(Args, SlowRandomArgumentsParseOrThrowError) {
   std::vector<std::string> pool{"bench",  "explain", "verify",  "show",  "list",     "help", "--",   "-",    "--help",
                                 "-h",     "=",       "--=",     "--x=y", "-1",       "1,2",  ",",    "auto", "none",

@@ -33,7 +33,7 @@ ParallelChoice choice(int64_t ranks, int64_t tensor = 1, Shard shard = Shard::kP
   return choice;
 }
 
-TEST(ParallelPlan, RejectsCountsThatDoNotDivide) {
+TEST(ParallelPlan, RejectsIndivisibleBatchAndRanks) {
   SharePlans plans;
   const auto refusal = [&](const ParallelChoice& one) {
     return plan_parallel(step(), Program::kMegatron, one, plans).refusal;
@@ -43,7 +43,7 @@ TEST(ParallelPlan, RejectsCountsThatDoNotDivide) {
   EXPECT_THAT(refusal(choice(8, 3)), HasSubstr("ranks (8) must be divisible"));
 }
 
-TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKeyHeads) {
+TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKvHeads) {
   SharePlans plans;
   const auto refusal = [&](const char* heads, const char* kv_heads, int64_t tensor) {
     const RunConfig config = resolve({{"edition", "llama"},
@@ -87,7 +87,7 @@ TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   EXPECT_LT(many.bytes.total(), few.bytes.total());
 }
 
-TEST(ParallelPlan, Float32NeedsMoreBytesOfActivations) {
+TEST(ParallelPlan, Float32NeedsMoreActivationBytes) {
   SharePlans plans;
   const auto bytes = [&](const char* dtype, Program program) {
     return plan_parallel(step({{"dtype", dtype}, {"mode", "compile"}}), program, choice(8, 1, Shard::kNone), plans)
@@ -104,7 +104,7 @@ TEST(ParallelPlan, Float32NeedsMoreBytesOfActivations) {
   }
 }
 
-// The share of a rank has two layers. Without --ranks, laptime plan plans all layers.
+// plan_parallel extrapolates from two layers of a rank, whereas prepare() plans all layers.
 TEST(ParallelPlan, BytesOfOneRankMatchAPlanOfAllLayers) {
   SharePlans plans;
   struct Case {
@@ -144,13 +144,13 @@ TEST(ParallelPlan, RecomputedLayersKeepTheirInputs) {
     const RunConfig config = step({{"mode", "compile"}, {"num-layers", layers}});
     return plan_parallel(config, Program::kLaptime, one, plans).bytes.activations;
   };
-  const double inputs = 2.0 * 8 * 4096 * 4096 * 16;  // of 16 layers: 8 sequences of 4096 tokens, 4096 wide
+  const double inputs = 2.0 * 8 * 4096 * 4096 * 16;  // bfloat16 inputs of 16 layers: 8 sequences x 4096 tokens x 4096
   const double more = activations("32") - activations("16");
   EXPECT_GE(more, inputs);
   EXPECT_LE(more, 2.1 * inputs);
 }
 
-TEST(ParallelPlan, MomentsInBfloat16HalveTheStateOfTheOptimizer) {
+TEST(ParallelPlan, Bfloat16MomentsHalveOptimizerState) {
   SharePlans plans;
   const auto bytes = [&](const char* moments) {
     return plan_parallel(step({{"moments", moments}}), Program::kLaptime, choice(8), plans).bytes;
@@ -199,7 +199,7 @@ TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   EXPECT_THAT(remedy_of(step(), Program::kMegatron, dear, plans), HasSubstr("--shard parameters"));
 }
 
-TEST(ParallelPlan, BestIsTheFastestThatFits) {
+TEST(ParallelPlan, BestPlanIsTheFastestThatFits) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(step(), Program::kMegatron, 8, plans);
   ASSERT_GT(found.size(), 10U);
@@ -208,7 +208,7 @@ TEST(ParallelPlan, BestIsTheFastestThatFits) {
   EXPECT_THAT(json_of(best_answer(found, {}))["tables"]["next"].size(), 3U);
 }
 
-TEST(ParallelPlan, BestStatesWhyNoLayoutCanBePredicted) {
+TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(small("roofline:l4"), Program::kLaptime, 2, plans);
   ASSERT_EQ(found.size(), 1U);

@@ -54,11 +54,11 @@ constexpr const char* kFiguresHeader =
     "source,hardware,software,edition,model,context_length,batch_size,pass,mode,dtype,arithmetic,certainty,warmup,"
     "steps,status,time_s,std_s,min_s,max_s,note\n";
 
-TEST(PublishedRun, RejectsMalformedTablesOfTimes) {
+TEST(PublishedRun, RejectsMalformedTimeTables) {
   EXPECT_THAT(error_of(std::string(kFiguresHeader) + "a,b\n"), HasSubstr("t.csv:2: 2 cells"));
 }
 
-TEST(PublishedRun, ReadsTablesOfTimes) {
+TEST(PublishedRun, ReadsTimeTables) {
   const std::vector<PublishedRun> runs = parse_published_runs(
       std::string(kFiguresHeader) +
           "me,H100,PyTorch,2025,small,256,4,forward,eager,float32,tf32,proven,5,10,ok,0.02,,,,\n"
@@ -90,10 +90,10 @@ TEST(DescribedRun, ReadsLayoutModelAndBatch) {
   EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
   EXPECT_DOUBLE_EQ(run.step.network_bandwidth, 200e9);
   EXPECT_EQ(run.counted_attention, CountedAttention::kCausal);
-  EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not counted, as no product reads it
+  EXPECT_LT(run.counted_parameters, run.step.parameters);  // excludes the embedding, which no product reads
 }
 
-TEST(DescribedRun, Float32KeepsNoCopiesIn16Bits) {
+TEST(DescribedRun, Float32StoresNo16BitCopies) {
   const DescribedRun run = described(row(",bf16,", ",fp32,"));
   EXPECT_EQ(run.step.value_bytes, 4);
   EXPECT_EQ(described(row()).step.value_bytes, 2);
@@ -103,7 +103,7 @@ TEST(DescribedRun, Float32KeepsNoCopiesIn16Bits) {
   EXPECT_EQ(stored.logit_bytes, 4);
 }
 
-TEST(PublishedRun, ReadsTheFirstNumberOfAText) {
+TEST(PublishedRun, ParsesTheFirstNumberInAText) {
   EXPECT_EQ(number_in("9.5e-05"), 9.5e-5);
   EXPECT_EQ(number_in(".5"), 0.5);
   EXPECT_EQ(number_in("80 GB"), 80);
@@ -118,7 +118,7 @@ TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
   EXPECT_THAT(described(row(",megatron,", ",xla (jax pax),")).refusal, HasSubstr("XLA"));
 }
 
-TEST(DescribedRun, UnstatedLayoutIsTheSmallestThatFits) {
+TEST(DescribedRun, ChoosesTheSmallestLayoutIfNoneIsStated) {
   const DescribedRun run = described(row("tp=4 pp=4 cp=2 vp=5", "not stated"));
   ASSERT_EQ(run.refusal, "");
   EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit one GPU
@@ -177,7 +177,7 @@ TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
   EXPECT_GT(*first.high, *first.predicted);
 }
 
-TEST(PredictedRun, FlaggedRunsHaveTheirOwnTable) {
+TEST(PredictedRun, ListsFlaggedRunsInASeparateTable) {
   const PredictedRuns predicted = predict_runs({row(), row("causal attention", "FLAG causal attention")});
   const Json json = json_of(published_answer(predicted, "t.csv", false));
   EXPECT_EQ(json["tables"]["published"].size(), 1U);

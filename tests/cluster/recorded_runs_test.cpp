@@ -1,4 +1,4 @@
-// Records of laptime and of other programs, read as runs whose figures are predicted.
+// Records of laptime and of other programs, converted to runs whose figures are predicted.
 #include "cluster/recorded_runs.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(RecordedRuns, PredictTimeAndPeakOfAnotherProgram) {
   EXPECT_EQ(described(runs_of_records({record("pytorch")})[0]).program, Program::kPyTorchEager);
 }
 
-TEST(RecordedRuns, StateMicroBatchesRecomputationAndOptimizer) {
+TEST(RecordedRuns, ReadMicroBatchesRecomputationAndOptimizer) {
   const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
   const DescribedRun plain = run_of("");
   EXPECT_EQ(plain.step.micro_batches, 1);
@@ -82,7 +82,7 @@ TEST(RecordedRuns, UseTheCroppedContext) {
   EXPECT_EQ(run.step.micro_batches, 1);
 }
 
-TEST(RecordedRuns, StayFloat32WithBFloat16Moments) {
+TEST(RecordedRuns, KeepFloat32WithBFloat16Moments) {
   Record wide = record("", R"(, "moments": "bfloat16")");
   wide.config.json()["dtype"] = "float32";
   EXPECT_EQ(described(runs_of_records({wide})[0]).config.dtype, Precision::kFloat32);

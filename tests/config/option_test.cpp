@@ -99,7 +99,7 @@ TEST(Option, ErrorsShowAValidExample) {
   EXPECT_EQ(refusal("weight-tie", "yes"), "here: 'yes' is not allowed; write true or false");
 }
 
-TEST(Option, AcceptsOrExplainsTextValues) {
+TEST(Option, AcceptsTextValuesOrExplainsTheError) {
   EXPECT_THAT(refusal("dtype", "bfloat"), AllOf(HasSubstr("did you mean 'bfloat16'?"), HasSubstr("float32, tf32")));
   EXPECT_THAT(refusal("mode", "compilde"),
               HasSubstr("unknown mode 'compilde'; did you mean 'compile'? (one of: eager, compile)"));

@@ -1,4 +1,4 @@
-// Sweep files: order, types, errors with line numbers, hostile input, and the files in sweeps/.
+// Sweep files: order of options, value types, errors with line numbers, hostile input, and the files in sweeps/.
 #include "config/sweep_file.h"
 
 #include <gmock/gmock.h>
@@ -126,7 +126,7 @@ TEST(SweepFile, ErrorSuggestsDecimalPoint) {
   EXPECT_THAT(refusal("batch = 2\nlr = 0,001"), AllOf(StartsWith("a.toml:2:"), HasSubstr("write a decimal point")));
 }
 
-TEST(SweepFile, AcceptsOrExplainsKeysOfOtherTrainers) {
+TEST(SweepFile, AcceptsKeysOfOtherTrainersOrSuggestsReplacements) {
   EXPECT_THAT(refusal("global_batch_size = 8"), AllOf(StartsWith("a.toml:1:"), HasSubstr("--micro-batches")));
   EXPECT_EQ(refusal("data = [\"a.bin\", \"b.bin\"]\nmax_seq_length = 64"), "");
 }
@@ -163,7 +163,7 @@ TEST(SweepFile, RejectsUnreadableFiles) {
   std::filesystem::remove(path);
 }
 
-// A file with any byte changed, removed or duplicated gives a sweep or an Error and never crashes.
+// A file with any byte changed, removed or duplicated gives a sweep or throws Error.
 TEST(SweepFile, SurvivesDamagedFiles) {
   const std::string whole =
       "columns = \"2024\"\nlabel = \"{model}_{mixed}\"\nedition = 2024\nmodel = [\"small\", \"medium\"]\n"
@@ -250,7 +250,7 @@ TEST(ReadySweeps, MatchTheSweepsFolder) {
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(stems));
 }
 
-// `laptime list sweeps` shows only the first comment line of each file, so it must be a whole sentence.
+// `laptime list sweeps` shows only the first comment line of each file, so the line must be a whole sentence.
 TEST(ReadySweeps, HaveOneSentenceDescriptions) {
   for (const ReadySweep& ready : ready_sweeps()) {
     EXPECT_GT(ready.about.size(), 20U) << ready.name;
@@ -260,7 +260,7 @@ TEST(ReadySweeps, HaveOneSentenceDescriptions) {
   }
 }
 
-TEST(ReadySweeps, GiveWayToAFileOfTheSameName) {
+TEST(ReadySweeps, FileOfTheSameNameTakesPrecedence) {
   const std::filesystem::path before = std::filesystem::current_path();
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "ready_sweeps";
   std::filesystem::create_directories(folder / "contexts");  // a folder is not a file

@@ -1,4 +1,4 @@
-// Scanning a file: a hash of its bytes, the range of its tokens, and a single pass while the file stays unchanged.
+// Scans of a file: the hash of its bytes, the range of its tokens, and reuse of a scan if the file is unchanged.
 #include "data/file_scan.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ uint64_t hash_of(const std::string& bytes, const std::string& name = "a") {
   return scan_file(InputFile(file.path(), "file")).hash;
 }
 
-TEST(FileScan, HashDependsOnContentNotOnTheName) {
+TEST(FileScan, HashDependsOnContentNotOnName) {
   EXPECT_EQ(hash_of("some text", "a"), hash_of("some text", "b"));
   EXPECT_NE(hash_of("some text"), hash_of("some texu"));
 }
@@ -40,7 +40,7 @@ TEST(FileScan, HashCoversLengthAndEveryByte) {
 }
 
 TEST(FileScan, HashDependsOnThePositionOfAChange) {
-  std::string large(600'000, 'x');  // more than two pieces of 262,144 bytes
+  std::string large(600'000, 'x');  // more than two chunks of 262,144 bytes
   const uint64_t first = hash_of(large);
   large[300'000] = 'y';
   const uint64_t middle = hash_of(large);
@@ -52,7 +52,7 @@ TEST(FileScan, HashDependsOnThePositionOfAChange) {
   EXPECT_EQ((std::set<uint64_t>{first, middle, later, hash_of(large)}.size()), 4U);
 }
 
-// Bytes that this process has read so far, as the kernel counts them; -1 if it does not report them.
+// Bytes that this process has read so far, according to the kernel; -1 if unknown.
 int64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   for (std::string key; io >> key;) {
@@ -68,7 +68,7 @@ TEST(FileScan, ReadsAnUnchangedFileOnce) {
   const std::filesystem::file_time_type old = std::filesystem::last_write_time(written.path()) - std::chrono::hours(1);
   std::filesystem::last_write_time(written.path(), old);
   const auto scan = [&] { return scan_file(InputFile(written.path(), "file")).hash; };
-  // Waits, because a file that has just changed is always read again: another change could leave the same timestamps.
+  // A file that has just changed is always read again, because another change might leave the same timestamps.
   while (!InputFile::is_settled(InputFile(written.path(), "file").stamp())) std::this_thread::yield();
   const uint64_t first = scan();
   const int64_t before = bytes_read();
@@ -79,7 +79,7 @@ TEST(FileScan, ReadsAnUnchangedFileOnce) {
 }
 
 TEST(FileScan, FindsTheRangeOfTokensAcrossPieces) {
-  // A piece has 262,144 bytes. With a header of 3 bytes, a token straddles the end of each piece.
+  // A chunk has 262,144 bytes. With a header of 3 bytes, a token straddles the end of each chunk.
   std::string bytes(3, '\x7f');
   for (int i = 0; i < 200'000; ++i) bytes += bytes_of<uint32_t>(i == 65'535 ? 1'000'000 : i % 3 == 0 ? 0 : 70'000);
   const WrittenFile written("a", bytes);

@@ -1,4 +1,4 @@
-// The fill loops of every instruction set give the same bits, and these bits never change.
+// The fill loops of every instruction set give the same bits, which also match stored hashes.
 #include "data/fill_loops.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests the comparison rule of golden files at its limits, against hand-computed values.
+// Comparisons with golden files: tolerances and distances match hand-computed values.
 #include "data/golden_compare.h"
 
 #include <gtest/gtest.h>

@@ -104,7 +104,7 @@ TEST(Golden, ReadsTheFields) {
   EXPECT_EQ(run_config_of(golden, Precision::kBFloat16).loss_scale, "none");
 }
 
-TEST(Golden, SlowEveryFilePassesItsOwnComparison) {
+TEST(Golden, SlowEveryFilePassesComparisonWithItself) {
   for (const std::string& path : golden_files()) {
     SCOPED_TRACE(path);
     const GoldenCase golden = read_golden(path);
@@ -169,7 +169,7 @@ struct Parts {
   }
 };
 
-// Names of the checks that the changed file fails, on its own or in comparisons with the unchanged values.
+// Names of the checks that the changed file fails: its own checks, and comparisons with the unchanged values.
 std::vector<std::string> noticed(const Parts& parts, const std::string& name) {
   const WrittenFile file("changed.safetensors", parts.bytes());
   const GoldenCase changed = read_golden(file.path());
@@ -225,7 +225,7 @@ TEST(Golden, DetectsChangedSample) {
   Parts place(name);
   place.data[place.header["sample_at/logits"]["data_offsets"][0].get<size_t>()] ^= 1;
   EXPECT_EQ(noticed(place, name).front(), "file: sample_at/logits");
-  // A gradient sampled at different positions cannot tell which weights to skip, so all weights are compared.
+  // With different sample positions, the gradient cannot tell which weights to skip, so all weights are compared.
   Parts elsewhere(name);
   const std::string gradient = "sample_at/grad/layers.0.attn.k_proj.bias";
   elsewhere.data[elsewhere.header[gradient]["data_offsets"][0].get<size_t>()] ^= 1;

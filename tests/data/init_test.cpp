@@ -1,4 +1,4 @@
-// Initial weights: moments, truncation and tails of the distributions, independence, and ranges against the whole.
+// Initial weights: moments, truncation and tails of the distributions, independence, and ranges of a tensor.
 #include "data/init.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ double kolmogorov(std::vector<float> values, Cdf cdf) {
   return worst * std::sqrt(n);
 }
 
-// Limit in standard deviations, which one stream in 150,000 exceeds. The streams of these tests are fixed.
+// Limit in standard deviations; one random stream in 150,000 exceeds it. The streams of these tests are fixed.
 constexpr double kSigmas = 4.5;
 constexpr double kKolmogorovLimit = 2.0;  // exceeded with probability 7e-4
 

@@ -49,7 +49,7 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
   return std::string("\x93NUMPY") + version + '\0' + length + header + data;
 }
 
-// Tokens with frequencies as a tokenizer produces them: low tokens are more frequent.
+// Tokens with frequencies as in tokenized text: low tokens are more frequent.
 Tokens natural(size_t count, int64_t vocab_size, uint64_t seed = 1) {
   std::mt19937_64 random(seed);
   Tokens tokens(count);

@@ -117,7 +117,7 @@ TEST(Tokens, RandomTokensCoverTheVocabulary) {
   EXPECT_EQ(*std::max_element(batch.tokens.begin(), batch.tokens.end()), 9);
 }
 
-TEST(Tokens, SourceUsesCroppedContextVocabularyAndFormat) {
+TEST(Tokens, SourceFollowsContextVocabularyAndFormatOptions) {
   const WrittenFile file("a.txt", std::string(100, 'a'));
   RunConfig config;
   config.data = file.path();

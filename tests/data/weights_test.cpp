@@ -83,7 +83,7 @@ TEST(StartingWeights, RejectsWeightsOfAnotherModel) {
   EXPECT_NO_THROW(StartingWeights{tied});
 }
 
-TEST(StartingWeights, PrefixOfNamesIsOptional) {
+TEST(StartingWeights, NamePrefixIsOptional) {
   RunConfig config;
   config.model.d_model = 2;
   config.model.d_ff = 2;

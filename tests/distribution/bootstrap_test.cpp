@@ -34,8 +34,8 @@ TEST(BootstrapInterval, IsAPointForEqualSamples) {
   }
 }
 
-// With three samples, the median of a resample is the smallest with probability 7/27, and likewise the largest. With
-// two samples, it is the smaller one with probability 1/4. Both exceed 2.5 %, so the interval is the whole range.
+// With three samples, the median of a resample is the smallest sample with probability 7/27; with two samples, the
+// probability is 1/4. The same holds for the largest. All exceed 2.5 %, so the interval is the whole range.
 TEST(BootstrapInterval, IsTheRangeForTwoOrThreeSamples) {
   for (const auto& samples : {std::vector<double>{1, 5}, std::vector<double>{5, 1, 3}}) {
     const Interval interval = bootstrap_median_interval(samples, 0);

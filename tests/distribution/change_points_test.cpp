@@ -28,7 +28,7 @@ TEST(ChangePoints, FindLevelChanges) {
   EXPECT_EQ(find_change_points(series, 0.01), (std::vector<size_t>{12, 21}));
 }
 
-TEST(ChangePoints, FindChangesInExactFigures) {
+TEST(ChangePoints, FindChangesInNoiseFreeFigures) {
   EXPECT_EQ(find_change_points(std::vector<double>{1, 1, 1, 1, 1, 2, 2, 2, 2, 2}, 0), (std::vector<size_t>{5}));
 }
 
@@ -55,7 +55,7 @@ TEST(ChangePoints, AreRareInNoise) {
     RandomSamples random(100 + seed);
     found += find_change_points(random.normals(30, 1, 0.05), 0).empty() ? 0 : 1;
   }
-  EXPECT_LE(found, 8);  // 2 are expected, one in a hundred series; the limit leaves room for chance
+  EXPECT_LE(found, 8);  // 2 are expected (1 % of the series); the limit leaves room for chance
 }
 
 TEST(ChangePoints, RejectInvalidSeries) {

@@ -89,8 +89,8 @@ TEST(PairedRatio, RejectsInvalidTimes) {
     EXPECT_THROW(paired_ratio(one, std::vector<double>{wrong}), Error);
 }
 
-// Noise with rare long disturbances, distributed equally for A and B. Without a difference, at most one comparison in a
-// hundred reports one; the limit leaves room for chance. Nearly all comparisons find a difference of 3 %.
+// Noise with rare long disturbances, equally distributed for A and B. If A and B are equal, at most 1 % of comparisons
+// should report a difference; the limit leaves room for chance. Nearly all comparisons find a difference of 3 %.
 TEST(PairedRatio, SeparatesRealDifferencesFromNoise) {
   RandomSamples random(7);
   int wrong = 0;

@@ -88,7 +88,7 @@ TEST(ProcessRatio, SlowRarelyCallsEqualProgramsDifferent) {
   const auto disturbed = [](RandomSamples& random) {
     return 0.01 * random.normal() + (random.uniform() < 0.2 ? 0.3 : 0.0);
   };
-  const auto two_levels = [](RandomSamples& random) {  // for example, each process chooses one of two kernels
+  const auto two_levels = [](RandomSamples& random) {  // as if each process chose one of two kernels
     return 0.005 * random.normal() + (random.uniform() < 0.5 ? 0.1 : 0.0);
   };
   for (const int64_t processes : {3, 6}) {

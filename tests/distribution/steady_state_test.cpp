@@ -26,7 +26,7 @@ TEST(SteadyState, IgnoresOneSlowFirstStep) {
 }
 
 TEST(SteadyState, WaitsForTheEndOfASlowStart) {
-  // With seven slow steps, the earlier window contains more slow steps than steady ones until it begins at step 5.
+  // The first seven steps are slow, so the earlier window has a slow median until the window begins at step 5.
   const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2, 2, 2}, 20), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kReached);
   EXPECT_EQ(state.after, 10);

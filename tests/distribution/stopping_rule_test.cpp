@@ -1,4 +1,4 @@
-// Feeds the stopping rule one step after the other, as in a real run.
+// Gives the stopping rule one step at a time, as in a real run.
 #include "distribution/stopping_rule.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ StoppedRun run_until_stop(const StoppingRule& rule, const std::function<double(i
   return run;
 }
 
-// The clock at the end of each step if no time passes between steps.
+// The times at which steps end if no time passes between them.
 std::vector<double> ends_of(const std::vector<double>& steps) {
   std::vector<double> ends;
   double elapsed = 0;
@@ -109,7 +109,8 @@ TEST(DefaultRule, VeryLongStepsHaveAShortWarmupAndFewSamples) {
   EXPECT_EQ(run.steps.size(), 8U);
 }
 
-// Fifteen such steps would exceed the budget of 30 s. The warm-up is shortened, and the samples fill the budget.
+// Fifteen steps of 2.1 s or more would exceed the budget of 30 s. The warm-up is shortened, and the samples fill the
+// budget.
 TEST(DefaultRule, LongStepsFillTheBudget) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 2.1 : 2.6; });
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
@@ -134,7 +135,7 @@ TEST(DefaultRule, GivesUpOnSteadyStateAfterHalfTheBudget) {
 
 // With noise of 7 %, a few seconds of 0.27 s steps determine the median within 5 %. Twice as many steps would not
 // determine it within 1 %.
-TEST(DefaultRule, StopsIfDoublingTheSamplesDoesNotHelp) {
+TEST(DefaultRule, StopsIfDoublingTheSamplesWouldNotHelp) {
   RandomSamples random(14);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * (1 + 0.07 * random.normal()); });
   EXPECT_EQ(run.decision.stop, StopReason::kEnough);
@@ -153,7 +154,7 @@ TEST(DefaultRule, SlowWarmupDoesNotWaitForNoiseToEnd) {
 }
 
 // On a busy machine, even twice as many 0.27 s steps would not determine the median within 5 %.
-TEST(DefaultRule, StopsIfDoublingTheSamplesLeavesTheMedianRough) {
+TEST(DefaultRule, StopsIfDoublingTheSamplesWouldLeaveTheMedianRough) {
   RandomSamples random(17);
   const StoppedRun run =
       run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * std::exp(0.6 * random.normal()); });

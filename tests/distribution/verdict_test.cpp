@@ -66,7 +66,7 @@ TEST(Verdict, TrendOfAFewPercentIsNoisy) {
   EXPECT_EQ(judge(observe(rising(0.0004))).stability, Stability::kStable);  // a rise of 1.6 %
 }
 
-// With noise of 4 %, medians of five samples usually differ by more than 1 %. This must not count as drift.
+// With noise of 4 %, medians of five samples usually differ by more than 1 %. Such noise must not count as drift.
 TEST(Verdict, NoiseIsNotADrift) {
   RandomSamples random(30);
   int drifting = 0;
@@ -75,7 +75,7 @@ TEST(Verdict, NoiseIsNotADrift) {
   EXPECT_LE(drifting, 4);
 }
 
-// Samples like those of a quickstart run on a shared machine: a median of 143.6 ms, and two slow steps.
+// Samples as in a quickstart run on a shared machine: a median of 143.6 ms, and two slow steps.
 TEST(Verdict, KnownMedianWithALargeDeviationIsNotUnstable) {
   const std::vector<double> samples{0.1436, 0.1417, 0.1453, 0.1430, 0.1428, 0.1441, 0.2011, 0.1445, 0.1399, 0.1450,
                                     0.1433, 0.1410, 0.1971, 0.1438, 0.1420, 0.1442, 0.1429, 0.1455, 0.1405, 0.1437};
@@ -83,7 +83,7 @@ TEST(Verdict, KnownMedianWithALargeDeviationIsNotUnstable) {
   EXPECT_EQ(judgement.stability, Stability::kNoisy) << all_reasons(judgement);
 }
 
-TEST(Verdict, WideIntervalIsNoisyAndAWiderOneUnstable) {
+TEST(Verdict, IntervalWidthDecidesBetweenNoisyAndUnstable) {
   const Judgement noisy = judge(observe({1.00, 1.06, 0.96, 1.02, 0.98, 1.04, 1.06, 0.96, 1.00, 1.04}));
   EXPECT_EQ(noisy.stability, Stability::kNoisy);
   EXPECT_NE(all_reasons(noisy).find("the median of 10 samples is known only within"), std::string::npos);
@@ -102,7 +102,7 @@ TEST(Verdict, LargeDeviationIsNoisyEvenIfTheMedianIsKnown) {
       << all_reasons(judgement);
 }
 
-TEST(Verdict, TwoModesAreNoisyAndNamed) {
+TEST(Verdict, ReportsTwoModesAsNoisy) {
   std::vector<double> samples(40, 1.0);
   for (size_t i = 3; i < samples.size(); i += 4) samples[i] = 1.1;
   const Judgement judgement = judge(observe(samples));
@@ -120,7 +120,7 @@ TEST(Verdict, TooFewSamplesAreUntested) {
   EXPECT_EQ(judge(observe(std::vector<double>(6, 1.0))).stability, Stability::kStable);
 }
 
-TEST(Verdict, WeightsStolenTimeBySampleLength) {
+TEST(Verdict, WeighsStolenTimeBySampleLength) {
   Observations seen = observe(kCalm);
   std::vector<double> stolen(kCalm.size(), 0.019);
   seen.stolen_fractions = stolen;
@@ -139,7 +139,7 @@ TEST(Verdict, WeightsStolenTimeBySampleLength) {
   Observations uneven = observe(std::vector<double>(6, 1));
   uneven.samples = long_and_short;
   const std::vector<double> all_of_the_short{0, 0, 0, 0, 0, 1};
-  uneven.stolen_fractions = all_of_the_short;  // 0.01 s of 50.01 s
+  uneven.stolen_fractions = all_of_the_short;  // 0.01 s of 50.01 s in total
   EXPECT_EQ(judge(uneven).stability, Stability::kStable);
 }
 
@@ -152,7 +152,7 @@ TEST(Verdict, CountsThrottledTime) {
   EXPECT_EQ(all_reasons(judgement), "3.0 % of the time was lost to a CPU quota (limit 2 %)\n");
 }
 
-TEST(Verdict, CountsWaitingForACore) {
+TEST(Verdict, CountsTimeWaitingForACore) {
   Observations seen = observe(kCalm);
   const std::vector<double> waiting(kCalm.size(), 0.97);
   seen.waiting_fractions = waiting;

@@ -1,4 +1,4 @@
-// Runs plans: sources, outputs and states, recorded steps and pools, find_nan, phase times, and roofline devices.
+// Execution of plans: sources, outputs, states, recorded steps, pools, find_nan, phase times, and roofline devices.
 #include "exec/executor.h"
 
 #include <fmt/format.h>
@@ -117,7 +117,7 @@ TEST_F(ExecutorOnCpu, SetUpRunsAgainOnlyAfterItsSourceIsWritten) {
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{2, 2, 2}));
 }
 
-// A CPU backend that behaves like a device with recorded steps: replaying a recording enqueues its launches again.
+// A CPU backend that records steps. Replaying a recording enqueues its launches again.
 class RecordingBackend : public cpu::CpuBackend {
  public:
   using CpuBackend::CpuBackend;
@@ -223,7 +223,7 @@ TEST(ExecutorOnAPoolingDevice, AllocatesStepValuesFromThePool) {
   EXPECT_EQ(backend.handed_out.size(), 1U);  // only the output outlives the step
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{0, 1, 2}));
   EXPECT_FLOAT_EQ(floats_of(step.read_output("y"))[1], std::exp(-1.0F));
-  // A recorded step uses an arena instead of the pool. The state keeps its value.
+  // Recorded steps use an arena instead of the pool, and the state keeps its value.
   int inputs = 0;
   EXPECT_EQ(step.run_recorded(2, [&] { ++inputs; }).size(), 2U);
   EXPECT_EQ(inputs, 2);

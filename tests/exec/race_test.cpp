@@ -1,4 +1,4 @@
-// Races of candidates with given run times: the winner, and the number of runs of each candidate.
+// Races between candidates with given run times: the winner, and the number of runs of each candidate.
 #include "exec/race.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Race, EqualCandidatesKeepTheirOrder) {
   EXPECT_EQ(track.race().winner, 0U);
 }
 
-TEST(Race, TheFirstRoundHasAWiderMargin) {
+TEST(Race, FirstRoundHasAWiderMargin) {
   Track track(Times{{2}, {5, 1}});
   EXPECT_EQ(track.race().winner, 1U);
   EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));  // after two rounds, the first candidate is dropped

@@ -1,4 +1,4 @@
-// The sampling loop on a virtual clock: the number and order of steps, and its end. Also trials of kernels.
+// The sampling loop on a virtual clock: how many steps it takes, in which order, and when it stops. Also kernel trials.
 #include "exec/sampler.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace laptime::test {
 namespace {
 
-// Makes steps whose launches take 1 ms each and have negligible memory traffic.
+// Makes steps of launches that take 1 ms each and have negligible memory traffic.
 class SamplerOnRoofline : public testing::Test {
  protected:
   std::unique_ptr<Executor> step_of(int launches) {
@@ -75,7 +75,7 @@ TEST_F(SamplerOnRoofline, LongStepIsOneSample) {
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
 }
 
-// Only 1 or 1.2 ms of each step of 8 ms is reported. A sample is five steps, and the spread of the reported times
+// The test reports only 1 or 1.2 ms of each 8 ms step. A sample is five steps, and the spread of the reported times
 // decides when to stop.
 TEST_F(SamplerOnRoofline, StopsByTheSpreadOfTheReportedTimes) {
   const auto step = step_of(8);
@@ -179,8 +179,7 @@ TEST(Trial, LoadsDeviceCodeBeforeTiming) {
   EXPECT_GT(slow, 0.9e-3);
   EXPECT_LT(slow, 1.2e-3);
   EXPECT_EQ(slow_launches, 2);
-  // Short launches are timed together: the first launch loads the code, the second shows that launches are short, and
-  // the rest are timed.
+  // The first launch loads the code, the second shows that launches are short, and the rest are timed together.
   EXPECT_GT(time_on(Seconds{1e-9}).second, 4);
 }
 

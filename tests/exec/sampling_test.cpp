@@ -6,8 +6,8 @@
 namespace laptime {
 namespace {
 
-// Adds back-to-back steps until the series is done, but at most `most`. Returns the number of steps. Step i takes
-// `seconds` * (1 + `growth` * i).
+// Adds at most `most` back-to-back steps, until the series is done. Step i takes `seconds` * (1 + `growth` * i).
+// Returns the number of steps.
 size_t add_steps(SampleSeries& series, double seconds, size_t most, double growth = 0) {
   Seconds at{};
   for (size_t i = 0; i < most; ++i) {

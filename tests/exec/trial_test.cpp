@@ -1,4 +1,4 @@
-// A race shortens the signatures of long launches by reducing the batch.
+// Races time long launches with a smaller batch.
 #include "exec/trial.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, std::vect
   return {&op, attributes, std::move(in), std::move(out)};
 }
 
-TEST(WithSmallerBatch, ShortensTheBatchOfALinear) {
+TEST(WithSmallerBatch, ReducesTheBatchOfALinearLayer) {
   const Signature whole = signature_of(kLinear, LinearAttributes{}, {floats({8, 64, 32}), floats({16, 32})});
   const Signature smaller = with_smaller_batch(whole, flops_of(whole) / 4);
   EXPECT_EQ(smaller.in[0].shape(), Shape({2, 64, 32}));

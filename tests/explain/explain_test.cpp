@@ -1,4 +1,4 @@
-// Explanations of points of any size on any device. They allocate no memory for the point.
+// Explanations of points of any size on any device, made without allocating the memory of the step.
 #include "explain/explain.h"
 
 #include <gmock/gmock.h>
@@ -121,7 +121,7 @@ TEST(Explain, NamesChosenAndRejectedKernels) {
   for (const KernelDecision& decision : explanation.kernels) EXPECT_FALSE(decision.chosen.empty()) << decision.op;
 }
 
-TEST(Explain, NamesKernelsWithTheSameReasonInOneLine) {
+TEST(Explain, ListsKernelsWithTheSameReasonOnOneLine) {
   Explanation explanation = explain(tiny(), {});
   KernelDecision& decision = explanation.kernels.front();
   decision.rivals = {"lib_2", "lib_3", "lib_4", "other_9", "lib_6", "lib_7", "lib_9", "lib_10", "lib_11", "plain"};
@@ -174,7 +174,7 @@ TEST(Explain, PredictsTheMemoryOfThePlan) {
     EXPECT_TRUE(explanation.memory->does_not_fit.empty());
     EXPECT_EQ(explanation.memory->saved_bytes.has_value(), std::string(pass) != "inference");
   }
-  // Bytes that PyTorch saves, from the golden file of this model.
+  // The bytes that PyTorch saves, according to the golden file of this model.
   EXPECT_EQ(explain(tiny(), {}).memory->saved_bytes, 552'996);
   EXPECT_EQ(explain(tiny({{"dtype", "bfloat16"}, {"pass", "forward"}}), {}).memory->saved_bytes, 474'276);
 }
@@ -185,7 +185,8 @@ const CompositeUse* find_composite(const Explanation& explanation, const std::st
   return found == explanation.composites.end() ? nullptr : &*found;
 }
 
-// Head and loss stay one composite if running them in row groups saves memory at no cost in time, or with --keep.
+// The composite of head and loss stays whole with --keep, or if its row groups save memory: on a CPU always, on a GPU
+// only with recomputation.
 TEST(Explain, ListsCompositesThatStayWhole) {
   struct Row {
     Options options;
@@ -243,7 +244,7 @@ TEST(CompositesOf, ListsCompositesInTheStep) {
               IsSupersetOf({"linear", "cross_entropy"}));
   EXPECT_THAT(composites_of(tiny({{"optimizer", "2025"}}).config), Contains("adamw"));
   EXPECT_THAT(composites_of(tiny({{"optimizer", "torch"}}).config),
-              Not(Contains("adamw")));  // torch's update is one kernel even in eager mode
+              Not(Contains("adamw")));  // PyTorch's update is one kernel even in eager mode
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config),
               IsSupersetOf({"linear", "linear_cross_entropy", "cross_entropy"}));
 }

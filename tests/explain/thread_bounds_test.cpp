@@ -30,7 +30,7 @@ double speed_up_at(const std::vector<ThreadBound>& bounds, int64_t threads) {
   return 0;
 }
 
-TEST(ThreadBounds, LargeStepIsNotBoundBySingleKernels) {
+TEST(ThreadBounds, SingleKernelsDoNotLimitLargeSteps) {
   for (const char* const model : {"medium", "large", "xl", "2.7B"}) {
     for (const char* const mode : {"eager", "compile"}) {
       const Explanation step = explain(point_of(large_step({{"model", model}, {"mode", mode}})), {});
@@ -40,7 +40,7 @@ TEST(ThreadBounds, LargeStepIsNotBoundBySingleKernels) {
   }
 }
 
-TEST(ThreadBounds, StepIsBoundedByItsKernels) {
+TEST(ThreadBounds, StepBoundLiesBetweenKernelBounds) {
   const Explanation step = explain(point_of(large_step({{"model", "small"}})), {});
   ASSERT_FALSE(step.threads.empty());
   for (const ThreadBound& of_step : step.threads) {
@@ -57,12 +57,12 @@ TEST(ThreadBounds, StepIsBoundedByItsKernels) {
   }
 }
 
-TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNone) {
+TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNoBounds) {
   const Explanation step = explain(point_of({{"model", "small"}, {"device", "roofline:h100"}}), {});
   EXPECT_TRUE(step.threads.empty());
 }
 
-// A kernel with several loops must state the work of each loop. Otherwise the bound would weight the loops incorrectly.
+// A kernel with several loops must state the work of each loop, because the bound weights loops by their work.
 TEST(ThreadBounds, EveryKernelWithSeveralLoopsStatesTheirWork) {
   const Options small{{"model", "small"}, {"context", "512"}, {"device", "cpu"}, {"optimizer", "torch"}};
   int64_t several = 0;

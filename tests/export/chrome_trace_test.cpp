@@ -1,4 +1,4 @@
-// Trace event JSON: its structure, and what a long trace leaves out to stay small.
+// Trace event JSON: its structure, and the details that long traces omit to stay small.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Slices in one row must nest or be disjoint. They are written in order of time, outer slices first.
+// Slices in one row must nest or be disjoint. They are written in order of start time, outer slices first.
 void expect_nested(const Json& json) {
   std::vector<int64_t> ends;
   int64_t begin = 0;
@@ -56,7 +56,7 @@ TEST(ChromeTrace, HasTheFieldsThatViewersNeed) {
   EXPECT_THAT(text, HasSubstr(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":0,"tid":1,"ts":50,)"));
   const Json json = Json::parse(text);
   expect_nested(json);
-  EXPECT_EQ(json["laptime"]["left_out"].size(), 1U);  // a note on the other steps
+  EXPECT_EQ(json["laptime"]["left_out"].size(), 1U);  // one note, on the omitted steps
   EXPECT_EQ(Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}))["laptime"]["left_out"].size(), 0U);
 }
 

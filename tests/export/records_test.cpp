@@ -1,4 +1,4 @@
-// Formats without traces: samples, tables, and omitted values.
+// Export formats without traces: samples, tables, and omitted values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(Records, HyperfineStatesTheCpuTimePerStep) {
   EXPECT_EQ(Json::parse(hyperfine(unknown, {}))["results"][0]["user"], 0);
 }
 
-// Records with the same name but another label, build or number of threads measure different things.
+// Records with the same name but different labels, builds or numbers of threads. Exports must not merge them.
 std::vector<TracedRecord> records_of_one_name() {
   std::vector<TracedRecord> records(4, {sample_record(), {}});
   for (TracedRecord& traced : records) traced.record.config.json()["threads"] = 1;
@@ -128,7 +128,7 @@ TEST(Records, CsvIsFlatAndHasUnitsInColumnNames) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
-// The texts contain bytes that a terminal would interpret, and begin with a formula that a spreadsheet would run.
+// The texts contain bytes that a terminal would interpret, and begin with a formula that a spreadsheet would evaluate.
 TEST(Records, EveryTextFormatEscapesHostileText) {
   constexpr const char* kHostile = "=cmd|'/c calc'!A0\x1b[2J\nnext;\x9b\xff";
   TracedRecord traced = test::small_trace();

@@ -1,4 +1,4 @@
-// Times and bytes, added up from the output of each format, are equal in all formats.
+// Total times and bytes, computed from the output of each format, are equal in all formats.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ Totals totals_of_stacks(const std::string& text) {
   return totals;
 }
 
-// Sums the nanoseconds in column 1 by name. Names are in column `name_column`, the last one.
+// Sums the nanoseconds in column 1 by name. Names are in column `name_column`, the last column.
 Totals totals_of_nsys(const std::string& text, size_t name_column) {
   Totals totals;
   std::istringstream lines(text);
@@ -86,7 +86,7 @@ void expect_equal_totals(const TracedRecord& traced, ExportedSteps steps) {
   EXPECT_EQ(launches, expected);
 }
 
-// The largest sum of the byte counters at one time.
+// The largest sum of all byte counters in one event.
 int64_t peak_of_counters(const std::string& text) {
   int64_t peak = 0;
   const Json json = Json::parse(text);

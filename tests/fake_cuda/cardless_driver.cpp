@@ -1,5 +1,5 @@
-// Replaces libcuda on a machine without a card while cuDNN makes plans. It accepts the code that cuDNN has compiled,
-// without loading it. cuDNN needs the other functions only to exist; they return an error.
+// Replaces libcuda on a machine without a card while cuDNN makes plans. Accepts the code that cuDNN has compiled
+// without loading the code. cuDNN needs the other functions only to exist; they return an error.
 #include "backend/cuda/driver.h"
 
 namespace {

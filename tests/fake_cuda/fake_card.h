@@ -1,5 +1,5 @@
-// The state that the parts of the fake driver share in one process: cards, streams and graphs. Streams hold their work
-// until the program waits for it.
+// The state that the parts of the fake driver share in one process: cards, streams and graphs. Work stays in its stream
+// until the program waits for the stream.
 #pragma once
 
 #include <sys/types.h>
@@ -43,7 +43,7 @@ struct GraphExecObject {
 struct StreamObject {
   std::deque<FakeWork> work;
   GraphObject* capture = nullptr;  // the graph that records the work; null if the stream executes it
-  std::set<size_t> after;          // nodes of that graph that must be done before the stream's next one
+  std::set<size_t> after;          // nodes of that graph that must be done before the stream's next node
   int card = 0;
 
   void enqueue_polled(FakeWork item);
@@ -90,7 +90,7 @@ FakeCard& card();
 // The number of the card whose context is current in this thread.
 int& current_card();
 
-// Runs the first piece of work of a stream and removes it when it is done. Returns false if the piece must be called
+// Runs the first piece of work of a stream, and removes the piece when done. Returns false if the piece must be called
 // again. After a failure of the card, removes the piece without running it. The stream must have work.
 bool advance(cuda::StreamObject& stream);
 // Runs the work of all streams except `last` as far as possible.

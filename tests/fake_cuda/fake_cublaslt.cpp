@@ -1,7 +1,7 @@
-// Replaces libcublasLt for the card of fake_cuda.cpp, with the functions that laptime calls. It proposes three
-// algorithms that add the terms of a sum in different orders. A product is computed on the host when the stream reaches
-// it. The last algorithm rounds a product to the type of the result before it adds the bias, as the library does for
-// some shapes. Calls that the documentation of cuBLASLt forbids are rejected.
+// Replaces libcublasLt for the card of fake_cuda.cpp, with the functions that laptime calls. Proposes three algorithms
+// that add the terms of a sum in different orders. A product is computed on the host when the stream reaches the
+// product. The last algorithm rounds a product to the type of the result before it adds the bias, as the library does
+// for some shapes. Calls that the documentation of cuBLASLt forbids are rejected.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -78,7 +78,7 @@ float rounded_to_tf32(float value) {
   return std::bit_cast<float>(bits >> kDropped << kDropped);
 }
 
-// A product with all its arguments. It is computed when the stream reaches it.
+// A product with all its arguments, computed when the stream reaches it.
 struct Task {
   BlasProductObject product;
   BlasLayoutObject a_layout, b_layout, c_layout, d_layout;
@@ -95,7 +95,7 @@ struct Task {
     return product.compute == blas::kComputeTf32 ? rounded_to_tf32(value) : value;
   }
   int64_t depth() const { return product.transpose_a != 0 ? a_layout.rows : a_layout.columns; }
-  // The sum of the terms [begin, end) of an element. The last algorithm adds them in reverse.
+  // The sum of the terms [begin, end) of an element, which the last algorithm adds in reverse order.
   float sum(int64_t batch, int64_t row, int64_t column, int64_t begin, int64_t end) const {
     float total = 0;
     for (int64_t at = begin; at < end; ++at) {
@@ -163,7 +163,7 @@ std::deque<Task>& tasks() {
   return all;
 }
 
-// Copies an attribute to `field`. Returns kInvalidValue if there is no value, or one of a different size.
+// Copies an attribute to `field`. Returns kInvalidValue if the value is missing or has a different size.
 template <class T>
 BlasStatus take(T& field, const void* value, size_t bytes) {
   if (value == nullptr || bytes != sizeof(T)) return kInvalidValue;
@@ -171,7 +171,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// From this index on, the data of an algorithm contains the alignments of A, B, C and D for which it was proposed.
+// Index of the first of four alignments in the data of an algorithm: those of A, B, C and D that it requires.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {

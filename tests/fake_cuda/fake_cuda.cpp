@@ -1,4 +1,4 @@
-// A stand-in for libcuda, for cards that do not exist, with the functions that laptime calls. The cards' memory is host
+// Replaces libcuda, with the functions that laptime calls, for cards that do not exist. The cards' memory is host
 // memory, and their kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the program
 // waits for it, as it may on a real card, so a program that fails to wait reads stale bytes. All cards share one
 // memory.
@@ -26,7 +26,7 @@ struct ModuleObject {};
 struct PoolObject {
   std::map<DeviceAddress, size_t> handed_out;  // address -> bytes
   size_t used = 0, most_used = 0;
-  size_t reserved = 0;  // in whole granules; never returned, because the release threshold is unlimited
+  size_t reserved = 0;  // in whole granules; never decreases, because the release threshold is unlimited
   uint64_t threshold = 0;
 };
 
@@ -81,7 +81,7 @@ Watcher& watcher() {
 }
 constexpr uint32_t kCopyRan = 1, kFillRan = 2, kKernelRan = 10;
 
-// Calls `work`, adds its times to `ran`, and passes the record to the watcher, if there is one.
+// Calls `work`, stores its begin and end in `ran`, and passes `ran` to the watcher, if any.
 template <class Work>
 void run_watched(ActivityRecord ran, const Work& work) {
   const auto now = [] {
@@ -185,7 +185,7 @@ Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
   card().held += bytes;
   return kSuccess;
 }
-// Waits for the card, whose work may use the memory.
+// Waits for all work of the card, which may still use the memory.
 Status cuMemFree_v2(DeviceAddress address) {
   std::unique_lock lock(card().mutex);
   run_card(lock);
@@ -278,8 +278,8 @@ Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes,
   });
   return kSuccess;
 }
-// The bytes are staged immediately and reach the card when the stream reaches this copy. Copies in the default stream
-// are not offered, because the kernels of a non-blocking stream would not wait for them.
+// The bytes are staged immediately and reach the card when the stream reaches this copy. Copies without a stream are
+// not provided, because the kernels of a non-blocking stream would not wait for them.
 Status cuMemcpyHtoDAsync_v2(DeviceAddress to, const void* from, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;

@@ -1,7 +1,7 @@
 // Replaces libcudnn for the card of fake_cuda.cpp, with the functions that laptime calls. It computes any graph of
 // tensors of rank 4, one operation after the other on the host, when the stream reaches it. It proposes four engines:
-// the first adds in no fixed order, the second makes no plan, the third requests a terabyte, and only the last is
-// usable. Calls that the documentation of cuDNN forbids are rejected.
+// the first adds in no fixed order, the second makes no plan, the third requests a terabyte, and the last is usable.
+// Calls that the documentation of cuDNN forbids are rejected.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -65,7 +65,7 @@ struct Tensor {
   bool is_virtual = false, is_number = false;
 
   int64_t count() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
-  // The distance of an element from the first one, in elements; axes of size 1 are broadcast.
+  // Offset of an element from the first element, in elements; axes of size 1 are broadcast.
   int64_t offset(const Sizes& index) const {
     int64_t offset = 0;
     for (size_t axis = 0; axis < 4; ++axis) offset += sizes[axis] == 1 ? 0 : index[axis] * strides[axis];
@@ -150,7 +150,7 @@ void store(int type, void* to, int64_t position, float value) {
   }
 }
 
-// A graph with all its arguments. It is computed when the stream reaches it.
+// A graph with all its arguments, computed when the stream reaches it.
 struct Task {
   std::shared_ptr<const Program> program;
   std::map<int64_t, void*> addresses = {};

@@ -32,7 +32,7 @@ struct NcclCommObject {
   long launches = 0;  // number of launches that have begun
   NcclStatus failed = kNcclSuccess;
   bool is_aborted = false;
-  // Each launch in a CUDA graph holds a copy, so the use count shows whether graphs with launches exist.
+  // Each launch in a CUDA graph holds a copy, so use_count() is above 1 while graphs with launches exist.
   std::shared_ptr<char> in_graphs = std::make_shared<char>();
 };
 
@@ -90,7 +90,7 @@ std::string file_of(const NcclCommObject& comm, const std::string& what, int ran
   return comm.folder + "/" + what + "." + std::to_string(rank);
 }
 
-// Writes a file for the other ranks. It appears only when it is complete.
+// Writes a file for the other ranks. The file appears only when complete.
 void publish(const NcclCommObject& comm, const std::string& what, const std::string& bytes) {
   const std::string name = file_of(comm, what, comm.rank);
   std::ofstream(name + ".new", std::ios::binary) << bytes;
@@ -130,7 +130,7 @@ class Launched {
   Launched(NcclComm comm, std::vector<Part> parts, bool is_captured)
       : comm_(comm), parts_(std::move(parts)), in_graph_(is_captured ? comm->in_graphs : nullptr) {}
 
-  // Returns false until all ranks have contributed, and always after a failure. Returns true after an abort.
+  // Returns false until all ranks have contributed, and after a failure. Returns true after an abort.
   bool operator()() {
     if (comm_->is_aborted) return true;
     if (!is_published_) {
@@ -201,7 +201,7 @@ class Launched {
     const auto ranks = static_cast<size_t>(comm_->ranks);
     const bool is_scatter = part.collective == Collective::kReduceScatter;
     const size_t input = is_scatter ? static_cast<size_t>(comm_->rank) * part.count + index : index;
-    const size_t owner = input * ranks / part.inputs(comm_->ranks);  // the ring ends at the owner of the chunk
+    const size_t owner = input * ranks / part.inputs(comm_->ranks);  // the last rank of the ring, which owns the chunk
     float sum = element((owner + 1) % ranks, input);
     for (size_t step = 2; step <= ranks; ++step) sum += element((owner + step) % ranks, input);
     return sum;
@@ -221,7 +221,7 @@ NcclStatus launch(OpenGroup& group) {
   return kNcclSuccess;
 }
 
-// Like NCCL, waits until the graphs that have launches of the communicator are destroyed. Streams run meanwhile.
+// Like NCCL, waits until all graphs with launches of the communicator are destroyed. Meanwhile, streams run.
 void wait_for_graphs(const NcclCommObject& comm) {
   while (comm.in_graphs.use_count() > 1) {
     usleep(200);

@@ -1,7 +1,7 @@
 // The streams, events and graphs of the fake driver. A stream runs when the program waits for it, or for another stream
 // that waits for it, and a graph runs in call order. With LAPTIME_FAKE_CUDA_EAGER, all other streams first run as far
-// as they can, and of the nodes of a graph that may run, the one added last runs first. If an event is missing, one of
-// these two orders gives a wrong result.
+// as they can, and the runnable graph node that was added last runs first. A missing event gives a wrong result in one
+// of these two orders.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Happening {
   std::chrono::steady_clock::time_point time{};
 };
 struct EventObject {
-  std::shared_ptr<Happening> last;  // null before the first recording, and if the event orders work in a graph
+  std::shared_ptr<Happening> last;  // null before the first recording, and for an event that orders work in a graph
   GraphObject* graph = nullptr;     // the graph that contains the event; null outside of graphs
   std::set<size_t> after;           // nodes of the graph that must be done before the event
 };
@@ -108,7 +108,7 @@ bool all_precede(const GraphObject& graph, std::set<size_t> last) {
   return true;
 }
 
-// Runs the nodes of a graph once. A stream holds the whole run as one piece of work.
+// One run of a graph, which a stream holds as one piece of work.
 class GraphRun {
  public:
   explicit GraphRun(std::vector<GraphNode> nodes) : nodes_(std::move(nodes)), done_(nodes_.size()) {}

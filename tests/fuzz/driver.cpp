@@ -1,6 +1,6 @@
 // Runs a fuzz target without a fuzzer: every seed, then a fixed number of deterministic mutants.
-//   fuzz_NAME [MUTANTS]              runs them; on a defect writes the input to fuzz_NAME.input and exits with 1
-//   fuzz_NAME --input FILE...        runs only these inputs
+//   fuzz_NAME [MUTANTS]              runs seeds and mutants; on a defect, writes fuzz_NAME.input and exits with 1
+//   fuzz_NAME --input FILE...        runs only the inputs in these files
 //   fuzz_NAME --write-seeds FOLDER   writes the seeds as files, for libFuzzer
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -48,7 +48,7 @@ class Inputs {
 
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error::format("cannot read '{}'; give files with inputs", path);
+  if (!file) throw Error::format("cannot read '{}'; give readable input files", path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -58,7 +58,7 @@ void write(const std::string& path, const std::string& bytes) {
   if (!file.flush()) throw Error::format("cannot write '{}'; choose another folder", path);
 }
 
-// Runs all inputs in a child process, so that this process knows the input on which the child crashed.
+// Runs all inputs in a child process, so that this process knows on which input the child crashed.
 int run_all(const std::string& name, uint64_t mutants) {
   const Inputs inputs(mutants);
   void* const shared =
@@ -84,7 +84,7 @@ int run_all(const std::string& name, uint64_t mutants) {
   const std::string path = name + ".input";
   write(path, inputs[current->load()]);
   const std::string end = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "an exit";
-  fmt::print(stderr, "{}: input {} ended in {}; to reproduce it: {} --input {}\n", name, current->load(), end, name,
+  fmt::print(stderr, "{}: input {} ended in {}; reproduce with: {} --input {}\n", name, current->load(), end, name,
              path);
   return 1;
 }

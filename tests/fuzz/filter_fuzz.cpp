@@ -1,4 +1,4 @@
-// The filter grammar and sort orders, on the stored records of the report tests.
+// Filters and sort orders, applied to the stored records of the report tests.
 #include "report/columns.h"
 #include "report/filter.h"
 

@@ -35,7 +35,7 @@ void accept_or_refuse(const Parse& parse) {
   }
 }
 
-// The bytes as an in-memory file with a path.
+// An in-memory file with the given bytes, which a parser can open by its path.
 class InputAsFile {
  public:
   explicit InputAsFile(std::string_view bytes) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {

@@ -1,4 +1,4 @@
-// Kernels files: records of earlier runs in any of the accepted forms, complete or reduced to their choices.
+// Files for --kernels: records of earlier runs in every accepted form, whole or reduced to their kernel choices.
 #include "prepare/kernel_choice.h"
 
 #include "fuzz/fuzz_target.h"

@@ -100,7 +100,7 @@ class Mutator {
     text_.replace(begin, end - begin, kExtremes[below(kExtremes.size())]);
   }
 
-  // Replaces the first letters after a random position with a word.
+  // Replaces the first run of letters after a random position with a word.
   void replace_word() {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_-";
     const size_t begin = text_.find_first_of(kLetters, position());

@@ -1,4 +1,4 @@
-// Values of options, and label patterns. The input consists of lines "flag=value,value", as on the command line.
+// Values of options, and label patterns. Each input line is "flag=value,value", with values as on the command line.
 #include "fuzz/fuzz_target.h"
 #include "points/expand.h"
 
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const std::string_view flag = line.substr(0, sign);
       try {
         laptime::set_option(sweep, flag, "--" + std::string(flag), laptime::split_list(line.substr(sign + 1)));
-      } catch (const laptime::Error&) {  // continue with the other lines
+      } catch (const laptime::Error&) {  // continue with the next line
       }
     }
     constexpr size_t kMostPoints = 50;

@@ -1,4 +1,4 @@
-// The store: reading a damaged SQLite file, and appending to it, must succeed or throw Error.
+// The store: reading a damaged SQLite file and appending to the file must succeed or throw Error.
 #include "record/store.h"
 
 #include <unistd.h>

@@ -2,8 +2,8 @@
 
     python memory.py DIR ...   prints the JSON of memory.json for folders made by golden_hf.py
 
-`saved_bytes`: storages that autograd saves, without parameters. `peak_bytes`: the most bytes allocated at once, without
-parameters and tokens. PyTorch's CPU allocator counts exactly the bytes that ops request.
+`saved_bytes`: size of the storages that autograd saves, without parameters. `peak_bytes`: the most bytes allocated at
+once, without parameters and tokens. PyTorch's CPU allocator counts exactly the bytes that ops request.
 """
 
 import json

@@ -1,4 +1,4 @@
-// Attributes: printing, comparison, and the check of their type.
+// Attributes: printing, comparison, and the type check on access.
 #include "graph/attributes.h"
 
 #include <gtest/gtest.h>

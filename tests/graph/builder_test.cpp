@@ -1,4 +1,4 @@
-// Builder (views and the copies they need, constants, updates, names), Replay, and properties of a finished graph.
+// Builder (views, copies for impossible views, constants, updates, names), Replay, and properties of finished graphs.
 #include "graph/builder.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(Builder, ConstantIsComputedOnceInSetUp) {
   EXPECT_EQ(maker(build, first.cos).annotations.phase, Phase::kSetup);
   EXPECT_EQ(maker(build, first.cos).annotations.scope, "");
   EXPECT_EQ(build.graph().value(first.sin).role, Role::kConstant);
-  // A fill is not a constant: every fill is a new value.
+  // Fills are not shared like constants: every fill is a new value.
   EXPECT_NE(fill(build, {2}, 0, DType::kFloat32), fill(build, {2}, 0, DType::kFloat32));
 }
 

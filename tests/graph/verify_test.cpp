@@ -11,7 +11,7 @@ namespace {
 
 using test::floats;
 
-// w' = assign(w, 2 w). Tests add the output.
+// The update w' = assign(w, 2 w). Each test adds its outputs.
 struct Updated {
   Builder build;
   ValueId w = build.source("w", floats({3}), Role::kParameter);

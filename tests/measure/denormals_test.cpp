@@ -1,4 +1,4 @@
-// Denormal numbers are counted by type, and runs that become slower are detected.
+// Denormal numbers are counted by type, and a run that becomes slower is detected.
 #include "measure/spoiled_values.h"
 
 #include <gtest/gtest.h>

@@ -47,7 +47,7 @@ TEST(DisturbedRun, StatesSpreadAboveTheLimit) {
   const Measurement quiet = steps_with(&MachineState::waiting_seconds, 0);
   EXPECT_EQ(disturbance_of(quiet, {1, 1, 1, 1, 1, 1, 1, 2}, std::nullopt, 2),
             "steps varied by 31 % (standard deviation)");
-  EXPECT_EQ(disturbance_of(quiet, {1, 2}, std::nullopt, 2), "");  // too few samples to tell
+  EXPECT_EQ(disturbance_of(quiet, {1, 2}, std::nullopt, 2), "");  // two samples are too few to judge the spread
 }
 
 TEST(DisturbedRun, StatesThatTracedStepsTookLonger) {

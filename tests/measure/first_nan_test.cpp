@@ -1,4 +1,4 @@
-// Finds the first value that is not finite, for every pass, from the state at the start of the failing step.
+// The search for the first value that is not finite, in every pass, from the state at the start of the failing step.
 #include "measure/spoiled_values.h"
 
 #include <gmock/gmock.h>
@@ -71,8 +71,8 @@ TEST(FirstNan, DistinguishesInfinityFromNan) {
   EXPECT_EQ(record.scope, "layers.0.attn.q_proj");
 }
 
-// Excessive weight decay multiplies the weights by -1e12 in every step, so the run fails a few steps after its start,
-// in a step that begins with finite weights.
+// Excessive weight decay multiplies the weights by -1e12 in every step, so the run fails after a few steps, in a step
+// that begins with finite weights.
 TEST(FirstNan, IsFoundInALaterStep) {
   const Record record =
       run_one(test::point_of(kTwoLayers, {{"lr", "1e6"}, {"weight-decay", "1e6"}, {"warmup", "0"}, {"steps", "9"}}), {})

@@ -46,7 +46,7 @@ TEST(GuardedDevice, HostAccessCrashes) {
 
 class GuardedStep : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};
 
-TEST_P(GuardedStep, GivesTheSameLosses) {
+TEST_P(GuardedStep, LossesMatchTheUnguardedDevice) {
   const auto& [edition, dtype, mode] = GetParam();
   expect_the_same(point_of(tiny({{"edition", edition}, {"dtype", dtype}, {"mode", mode}})));
 }
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Editions, GuardedStep,
                          testing::Combine(testing::Values("2024", "2025", "2026", "gpt2"),
                                           testing::Values("float32", "bfloat16"), testing::Values("eager", "compile")));
 
-TEST(GuardedDevice, OtherPassesAndOptionsGiveTheSameResults) {
+TEST(GuardedDevice, OtherPassesAndOptionsMatchTheUnguardedDevice) {
   for (const Options& more :
        std::vector<Options>{{{"pass", "inference"}},
                             {{"pass", "forward"}},
@@ -89,7 +89,7 @@ TEST(GuardedDevice, MeasuresKernelChoices) {
     EXPECT_NE(choice.device.find("guarded"), std::string::npos);
 }
 
-// The search for the first NaN must also use transfers and not access memory directly.
+// The search for the first NaN, too, must use transfers instead of direct memory access.
 TEST(GuardedDevice, FindsTheFirstNan) {
   const SweepPoint point =
       point_of(tiny({{"lr", "1e6"}, {"optimizer", "torch"}, {"weight-decay", "1e6"}, {"steps", "60"}}));

@@ -1,4 +1,4 @@
-// Kernels that lost clearly are excluded from later races of a trial.
+// Kernels that have clearly lost earlier races are excluded from later races.
 #include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Two runs count as the same if their resolved options and the contents of their files are equal.
+// Two runs have the same identity if their resolved options and the contents of their files are equal.
 #include "measure/describe.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_F(Identity, ResolvesDeviceAndThreads) {
 TEST_F(Identity, DependsOnAllowedCores) {
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
-  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one core only";
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs at least two allowed cores";
   const test::Options two_threads{{"context", "8"}, {"threads", "2"}};
   const test::Options predicted{{"context", "8"}, {"device", "roofline:h100"}};
   const std::string before = of(two_threads);
@@ -72,7 +72,7 @@ TEST_F(Identity, FilesAreComparedByContent) {
     const std::string first = of({{"context", "8"}, {flag, path}});
     EXPECT_EQ(of({{"context", "8"}, {flag, file("b.txt", "0123456789")}}), first);
     const auto written = fs::last_write_time(path);
-    file("a.txt", "012345678x");  // same size and same time of modification
+    file("a.txt", "012345678x");  // same size and modification time
     fs::last_write_time(path, written);
     EXPECT_NE(of({{"context", "8"}, {flag, path}}), first) << flag;
   }

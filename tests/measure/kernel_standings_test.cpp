@@ -1,4 +1,4 @@
-// The best kernel after several close races.
+// The best kernel according to the results of several close races.
 #include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST_F(KernelStandingsTest, LongRacesCountMore) {
   EXPECT_EQ(best(), &b_);
 }
 
-TEST_F(KernelStandingsTest, ComparesRacesByRatioToTheirWinner) {
+TEST_F(KernelStandingsTest, ComparesTimesRelativeToTheWinnerOfEachRace) {
   race_of_both(1.0, 1.1);
   Kernel c{.name = "c"};
   standings_.add({&a_, &c}, {.winner = 0, .seconds = Seconds(10), .shortest = {Seconds(10), Seconds(10.5)}});

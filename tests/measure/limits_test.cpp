@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// A device with one limit, whose measurements give the values one after the other.
+// A device with one limit, whose measurements return the given values in turn.
 class ScriptedBackend : public roofline::RooflineBackend {
  public:
   explicit ScriptedBackend(std::vector<double> values, DeviceLimit::Kind kind = DeviceLimit::Kind::kProductFlops)
@@ -19,7 +19,7 @@ class ScriptedBackend : public roofline::RooflineBackend {
   std::vector<DeviceLimit> limits(DType) override {
     return {{kind_, "peak", "FLOP/s", [this] { return LimitReading(values_.at(measured_++), estimates); }}};
   }
-  bool estimates = false;  // true if threads do not run at the same time, so a peak is only estimated
+  bool estimates = false;  // if true, a measurement gives only an estimate of the peak
   size_t measured() const { return measured_; }
 
  private:

@@ -47,7 +47,7 @@ class MakeRecord : public testing::Test {
     run_.limits.product_flops = 1e9;
   }
 
-  // Forward takes 1 second, backward 2, optimizer 0.5 and the residue 0.5, all multiplied by `scale`.
+  // Forward takes 1 s, backward 2 s, the optimizer 0.5 s and the residue 0.5 s, all multiplied by `scale`.
   static Timeline step(double scale) {
     Timeline timeline;
     timeline.begin = Seconds(100);
@@ -123,7 +123,7 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
               Contains("a product in float32 reached 1.600 GFLOP/s, above the peak of float32 (1.000 GFLOP/s as "
                        "measured here): it used different arithmetic, or not all of it ran"));
   prepared_.config.ranks = 4;
-  run_.limits.product_flops = 4e9;  // of all ranks
+  run_.limits.product_flops = 4e9;  // the peak of all four ranks
   EXPECT_THAT(record().verdict.reasons,
               Contains(HasSubstr("above the peak of float32 (1.000 GFLOP/s as measured here)")));
   prepared_.config.ranks = 1;
@@ -183,7 +183,7 @@ TEST_F(MakeRecord, SplitsSlowStartExcessIntoParts) {
       {"forward", "", 4, 0.25}, {"backward", "", 8, 0.5}, {"optimizer", "", 2, 0.125}};
   EXPECT_EQ(result.transient.parts, by_phase);
 
-  // In the first step only, products of forward take 3 seconds longer.
+  // In the first step only, the matrix products of forward take 3 seconds longer.
   run_.classes.resize(5);
   const auto product = static_cast<size_t>(WorkClass::kMatmul);
   for (ClassTimes& times : run_.classes) times[static_cast<size_t>(Phase::kForward)][product] = 1;

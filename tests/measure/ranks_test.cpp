@@ -1,4 +1,4 @@
-// Compares steps of several ranks, which are threads here, with steps of one process over the whole batch.
+// Compares steps of several ranks (threads in this test) with steps of one process over the whole batch.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -147,7 +147,7 @@ TEST(Ranks, SlowMatchOneProcess) {
   }
 }
 
-// The tolerance for weights is wide: if a gradient is almost zero, rounding errors decide the direction of its update.
+// The tolerance for weights is wide: if a gradient is almost zero, rounding errors decide the direction of the update.
 TEST(Ranks, MatchOneProcessInBFloat16) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     RunConfig config = ranks_config(edition, Precision::kBFloat16, Mode::kCompile);
@@ -196,7 +196,7 @@ TEST(Ranks, MatchOneProcessWithRecomputation) {
   expect_alike(config, {Shard::kNone, Shard::kParameters}, {2}, 1e-5, 1e-4);
 }
 
-// Bytes of float32 parameters and AdamW states that a rank holds, and bytes that it sends, according to ZeRO
+// The bytes of float32 parameters and AdamW states that each rank holds, and the bytes that rank 0 sends, follow ZeRO
 // (Rajbhandari et al. 2020, section 5).
 TEST(Ranks, HeldAndSentBytesMatchTheZeroPaper) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
@@ -215,8 +215,8 @@ TEST(Ranks, HeldAndSentBytesMatchTheZeroPaper) {
       EXPECT_EQ(of(trained.resident, Role::kParameter), shard == Shard::kParameters ? all / ranks : all)
           << what_of(config);
       const int64_t loss = ranks == 2 ? 4 : 12;  // rank 0 sends the summed loss to every other rank
-      // Token embedding and head are gathered only once: backward does not read the embedding, and reuses the head of
-      // forward.
+      // Token embedding and head are gathered only once: backward does not read the embedding, and reuses the gathered
+      // head.
       const int64_t once = 2 * 4 * config.model.vocab_size * config.model.d_model;
       const int64_t numbers = shard == Shard::kParameters ? 3 * all - once : 2 * all;
       EXPECT_EQ(trained.planned_bytes, numbers / ranks * (ranks - 1) + loss) << what_of(config);

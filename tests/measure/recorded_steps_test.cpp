@@ -1,4 +1,4 @@
-// Steps of another program: their record states what is known, and its statistics match those of bench.
+// Steps of another program: the record states only what is known, and its statistics match those of laptime bench.
 #include "measure/recorded_steps.h"
 
 #include <gmock/gmock.h>
@@ -135,7 +135,7 @@ TEST(RecordedSteps, MatchBenchFigures) {
   EXPECT_EQ(recorded.config.json().at("warmup"), own.config.json().at("warmup"));
   std::vector<std::string> reasons = own.verdict.reasons;
   const bool is_release = reasons.empty() || !reasons.front().starts_with("measured with a");
-  if (!is_release) reasons.erase(reasons.begin());  // only our own record notes a debug build
+  if (!is_release) reasons.erase(reasons.begin());  // only the record of laptime bench notes a debug build
   EXPECT_EQ(recorded.verdict.reasons, reasons);
   if (is_release) {
     EXPECT_EQ(recorded.verdict.rating, own.verdict.rating);
@@ -149,7 +149,7 @@ TEST(RecordedSteps, NameTheSystemThatRanThem) {
   const Record record = record_of(point, std::move(steps));
   EXPECT_EQ(system_of(record), "pytorch");
   EXPECT_EQ(record.binary.version, "pytorch 2.15.0");
-  EXPECT_EQ(record.binary.id, "pytorch 2.15.0");  // a history distinguishes builds by this id
+  EXPECT_EQ(record.binary.id, "pytorch 2.15.0");  // laptime history distinguishes builds by this id
   EXPECT_TRUE(record.binary.commit.empty() && record.config_hash.empty());
   EXPECT_TRUE(record.math_mode.empty() && record.kernels.empty() && record.classes.empty());
   EXPECT_TRUE(record.prediction.from.empty() && record.prediction.time.empty());
@@ -256,7 +256,7 @@ TEST(RecordedSteps, RejectContradictingLines) {
   steps.add(line);
   EXPECT_EQ(steps.progress(), "warm-up, step 1");
   EXPECT_THROW(steps.add(line_of(1)), Error);  // `begin` is missing
-  line.begin = 5'500'000'000;                  // half a second before the first step ends
+  line.begin = 5'500'000'000;                  // 0.5 s before the first step ends
   EXPECT_THROW(steps.add(line), Error);
   line.begin = 4'000'000'000;
   EXPECT_THROW(steps.add(line), Error);
@@ -266,7 +266,7 @@ TEST(RecordedSteps, RejectContradictingLines) {
   EXPECT_EQ(steps.count(), 2);
 }
 
-TEST(RecordedSteps, KeepHighestMemory) {
+TEST(RecordedSteps, KeepThePeakMemory) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "2"}}, kPyTorch);
   RecordedSteps steps(point);
   for (const int64_t bytes : {300, 200}) {

@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-TEST(ReportedTime, IsOnePhaseOrTheWholeStep) {
+TEST(ReportedTime, IsThePhaseOfThePassOrTheWholeStep) {
   const auto reported = [](const char* pass) {
     const RunConfig config = test::point_of({{"d-model", "32"},
                                              {"num-layers", "1"},

@@ -1,4 +1,4 @@
-// Traces: they contain every launch and buffer of the plan, and their sums match the step.
+// Traces contain every launch and buffer of the plan, and their sums match the step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,7 +129,7 @@ TEST(Trace, AttentionRangesNameTheirStages) {
                                              whole + "/computing softmax", whole + "/final matmul"}));
 }
 
-// On a real device, marks enclose the launches. A step that does not fit in memory has a trace without times.
+// On a CPU, marks time the launches. A step that does not fit in memory has a trace without times.
 TEST(Trace, CpuStepHasTimesAndOversizedStepHasNone) {
   const PointResult result = traced({{"device", "cpu"}, {"threads", "1"}}, 3);
   ASSERT_TRUE(result.trace.has_value());

@@ -1,5 +1,5 @@
-// Tests the split of float32 into three bfloat16 terms against the bounds and the range in docs/adr/0009, for single
-// numbers and for whole products. The AMX tile product is emulated.
+// Tests the split of float32 into three bfloat16 terms against the bounds in docs/adr/0009, for single numbers and for
+// whole products. The AMX tile product is emulated.
 #include "backend/cpu/gemm/amx/bfloat16_terms.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ float number(uint64_t seed, int exponent) {
   return static_cast<float>(std::ldexp((bits & 1U) != 0 ? fraction : -fraction, exponent));
 }
 
-TEST(Bfloat16Terms, TermsSumExactlyWithinBounds) {
+TEST(Bfloat16Terms, SumIsExactAndTermsAreBounded) {
   for (uint64_t i = 0; i < 200'000; ++i) {
     const int exponent = static_cast<int>(i % 229) - 103;  // 2^-103 to 2^125
     const float value = number(i, exponent);
@@ -74,7 +74,7 @@ TEST(Bfloat16Terms, PreservesInfinityAndNan) {
   EXPECT_EQ(terms_of(0.0F), (std::array<float, 3>{}));
 }
 
-// Packing for AMX uses the vector version.
+// The vector version is the one that packing for AMX uses.
 TEST(Bfloat16Terms, VectorMatchesScalarBits) {
   using Vector = float __attribute__((vector_size(16)));
   using Bits = uint32_t __attribute__((vector_size(16)));
@@ -141,8 +141,8 @@ double largest_error(const Factors& factors) {
   return largest;
 }
 
-// Bound on |error| / |A||B|: the omitted terms, plus a rounding error of 2^-24 for each addition. There are 32
-// additions within a tile product, and one for each of the six tile products per 32 elements of K.
+// Bound on |error| / |A||B|: the omitted term products, plus a rounding error of 2^-24 per addition: 32 additions
+// within a tile product, and one for each of the six tile products per 32 elements of K.
 double bound(int64_t k) {
   const double steps = std::ceil(static_cast<double>(k) / 32);
   return 0x1p-24 * (1 + 0x1p-8 + 32 + 6 * steps);
@@ -156,7 +156,7 @@ TEST(SplitProduct, ErrorStaysWithinTheBound) {
   }
 }
 
-// With k = 1, the error comes from the omitted terms alone, not from a long sum.
+// With k = 1, the error comes from the omitted term products, not from a long sum.
 TEST(SplitProduct, ErrorOfASingleProductIsBelowThreeRoundings) {
   double largest = 0;
   for (uint64_t i = 0; i < 20'000; ++i) {
@@ -169,7 +169,7 @@ TEST(SplitProduct, ErrorOfASingleProductIsBelowThreeRoundings) {
   EXPECT_LE(largest, 2.5 * 0x1p-24);
 }
 
-// Sums that cancel: as with fused multiply-adds, the error is still a fraction of |A||B|.
+// If terms of a sum cancel, the error stays a small fraction of |A||B|, as with fused multiply-adds.
 TEST(SplitProduct, HandlesCancellation) {
   Factors factors = random_factors(200, 0, 0, 0);
   for (int64_t i = 0; i < factors.m; ++i) {
@@ -198,8 +198,7 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
     for (int64_t j = 0; j < factors.n; ++j) {
       double partners = 0;  // sum of |b(x, j)| over x
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
-      // The bound stated above this test, summed over x: each factor loses at most two terms, and sums of products
-      // below 2^-126 are lost.
+      // Sum over x of the error bound stated above this test.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
                 3 * 0x1p-126 * (partners + static_cast<double>(factors.k)));
     }
@@ -217,7 +216,7 @@ TEST(SplitProduct, HandlesTheLargestFiniteNumbers) {
   EXPECT_LE(largest_error(random_factors(50, 120, -60, 0)), bound(50));
 }
 
-// An infinite factor gives NaN, although float32 multiply-adds would give infinity. It never gives a finite number.
+// An infinite factor gives NaN, although float32 multiply-adds would give infinity.
 TEST(SplitProduct, InfinityAndNanGiveNan) {
   for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
     for (const float factor : {1.0F, -3.0F, 0.1F}) {

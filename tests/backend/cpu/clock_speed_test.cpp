@@ -1,4 +1,4 @@
-// Measures the frequency of a core with a fake clock and with the real one.
+// Measures the frequency of a core with a fake clock and with the real clock.
 #include "base/host_clock.h"
 
 #include <gtest/gtest.h>

@@ -71,7 +71,7 @@ TEST(CpuBackend, AllocationBeyondMemoryThrows) {
   constexpr int64_t kExbibyte = int64_t{1} << 60;
   try {
     backend.allocate(kExbibyte);
-    FAIL() << "allocated";
+    FAIL() << "the allocation succeeded";
   } catch (const OutOfMemory& error) {
     EXPECT_EQ(error.bytes_requested(), kExbibyte);
     EXPECT_LT(error.bytes_available(), kExbibyte);
@@ -87,14 +87,14 @@ int64_t page_faults() {
 
 TEST(CpuBackend, AllocationsArePrefaulted) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's own memory faults";
+  GTEST_SKIP() << "the memory of the sanitizer also causes page faults";
 #endif
   CpuBackend backend(std::vector<Kernel>{}, 2);
   for (const int64_t bytes : {40 * kMebibyte, kMebibyte, int64_t{5000}}) {
     const auto memory = backend.allocate(bytes);
     const int64_t before = page_faults();
     std::memset(memory->data(), 1, static_cast<size_t>(bytes));
-    EXPECT_LE(page_faults() - before, 2) << bytes;  // the code and the stack of the test may cause two
+    EXPECT_LE(page_faults() - before, 2) << bytes;  // code and stack of the test may cause two faults
   }
 }
 

@@ -1,4 +1,4 @@
-// The division of a product's result into blocks.
+// Division of the result of a matrix product into blocks.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ TEST(LaunchLoop, SpeedUpIsLimitedByTheLargestUnit) {
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 0.02);
 }
 
-TEST(LaunchLoop, WeightsLoopsByWork) {
+TEST(LaunchLoop, SpeedUpWeighsLoopsByWork) {
   const std::vector<LaunchLoop> loops{{1000, {.flops = 90}}, {1, {.flops = 10}}};
   EXPECT_NEAR(speed_up_bound(loops, 10), 100 / (9.0 + 10.0), 1e-12);
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 0.1);

@@ -26,7 +26,7 @@ TEST_P(TeamSizes, RunsEveryIndexOnce) {
   }
 }
 
-// Each thread waits in its first index until all threads have started, so none can steal before that.
+// Each thread waits at its first index until all threads have started, so that none can steal earlier.
 TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
   Team team(GetParam());
   const auto threads = static_cast<size_t>(team.size());
@@ -92,7 +92,7 @@ TEST_P(TeamSizes, WakesSleepingThreads) {
   Team team(GetParam());
   std::atomic<int64_t> sum{0};
   for (int run = 0; run < 20; ++run) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // much longer than threads spin before they sleep
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // much longer than a thread spins before it sleeps
     team.parallel_for(100, [&](int64_t index) { sum += index; });
   }
   EXPECT_EQ(sum.load(), 20 * 4950);
@@ -128,7 +128,7 @@ TEST_P(TeamSizes, OnEachThreadRunsOncePerThread) {
   }
 }
 
-// A team of 40 threads, more than most machines have cores, while a second team competes for the cores.
+// A team with more threads than most machines have cores runs while a second team competes for the cores.
 TEST(Team, RunsMoreThreadsThanCores) {
   Team large(40);
   Team other(3);

@@ -1,4 +1,4 @@
-// The choice among the algorithms that cuBLASLt proposes, tested with the library of tests/fake_cuda.
+// The choice among the algorithms that cuBLASLt proposes, tested with the fake library of tests/fake_cuda.
 #include "backend/cuda/blas_products.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ class Products : public testing::Test {
   BlasProducts products_{cuda::find_blas()};
 };
 
-TEST_F(Products, RejectsAlgorithmBeyondTheProposals) {
+TEST_F(Products, RejectsAlgorithmIndexOutOfRange) {
   for (const bool any_order : {false, true}) {
     for (int algorithm = 0; algorithm < 3; ++algorithm) products_.prepare(proposal(algorithm, any_order));
     for (const int algorithm : {3, 20}) {

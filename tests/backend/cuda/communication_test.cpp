@@ -19,7 +19,7 @@ using cuda::CudaBackend;
 using testing::Each;
 using testing::HasSubstr;
 
-// A vector in the memory of a card, which a kernel doubles and a collective sums over the ranks.
+// A vector in card memory that a kernel doubles and a collective sums over the ranks.
 class Summed {
  public:
   Summed(CudaBackend& backend, const LocalGroup& group)
@@ -130,14 +130,14 @@ TEST(CudaCommunication, RecordingIncludesCommunication) {
   });
 }
 
-TEST(CudaCommunication, RecordingWithoutAWaitThrows) {
+TEST(CudaCommunication, RecordingThatDoesNotWaitForCommunicationThrows) {
   run_cuda_ranks(2, 2, {.records_steps = true}, [](CudaBackend& backend, LocalGroup& group) {
     Summed x(backend, group);
     EXPECT_THROW(backend.record([&] { x.enqueue_sum(); }), Error);
   });
 }
 
-TEST(CudaCommunication, FailureOfNcclThrowsAndAbortsCollectives) {
+TEST(CudaCommunication, NcclFailureThrowsAndAbortsCollectives) {
   setenv("LAPTIME_FAKE_NCCL_FAIL", "6@2", 1);
   run_cuda_ranks(2, 2, {}, [](CudaBackend& backend, LocalGroup& group) {
     Summed x(backend, group);

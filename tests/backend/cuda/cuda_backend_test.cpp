@@ -74,7 +74,7 @@ TEST_F(Cuda, AllocationBeyondDeviceMemoryThrows) {
   }
 }
 
-// Elements in the memory of a card, initially 2. Each launch squares them in place.
+// Elements in card memory that start at 2. Each launch squares them in place.
 class Squares {
  public:
   explicit Squares(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kCount)) {
@@ -142,7 +142,7 @@ TEST_F(Cuda, RecordingReplaysLaunchesAndMarks) {
   }
 }
 
-// Vectors in one block of memory, and a sequence of differences of vectors, drawn at random.
+// Vectors in one block of memory, and a random sequence of subtractions of these vectors.
 class Differences {
  public:
   explicit Differences(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kVectors * kCount)) {
@@ -171,7 +171,7 @@ class Differences {
       backend_.launch({.kernel = &backend_.kernels(kSub)[0], .attributes = &none, .in = in, .out = {&out, 1}});
     }
   }
-  // The values after the sequence.
+  // The values after all subtractions.
   std::vector<float> expected() const {
     std::vector<float> values = start();
     const auto at = [&](int vector, int64_t i) -> float& { return values[static_cast<size_t>(vector * kCount + i)]; };
@@ -212,7 +212,7 @@ TEST_F(Cuda, RecordingOrdersLaunchesThatShareBytes) {
   unsetenv("LAPTIME_FAKE_CUDA_EAGER");
 }
 
-// Launches that change a number which is not among their operands, so that nothing but a mark orders them.
+// Launches that change a number outside their operands, so that only a mark between them orders them.
 struct Unordered {
   static inline TensorView number;
   static inline const Kernel* square = nullptr;
@@ -345,7 +345,7 @@ TEST_F(Cuda, MeasuresItsLimits) {
                    {.tf32 = true});
   EXPECT_EQ(tf32.limits(DType::kFloat32).back().name, "tf32_product_flops_per_second/cublaslt");
   CudaBackend without(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage);
-  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // no limit for products without cuBLASLt
+  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // without cuBLASLt, only the bandwidth limit
 }
 
 TEST_F(Cuda, ReadsTheSensorsOfTheCard) {

@@ -1,4 +1,5 @@
-// Tests attention by cuDNN with the library of tests/fake_cuda, and makes plans with the real library without a card.
+// Runs cuDNN attention with the fake library of tests/fake_cuda. Also makes plans with the real library, without a
+// card.
 #include "backend/cuda/dnn_attention.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +19,7 @@ using cuda::DnnAttention;
 using cuda::DnnAttentions;
 using testing::HasSubstr;
 
-// The heads of a position are adjacent in memory, as in a model.
+// In memory, the heads of each position are adjacent, as in a model.
 DnnAttention attention_of(int64_t batch, int64_t heads, int64_t kv_heads, int64_t positions, int64_t width) {
   const DnnAttention::Strides strides{positions * heads * width, width, heads * width};
   const DnnAttention::Strides of_keys{positions * kv_heads * width, width, kv_heads * width};
@@ -37,7 +38,7 @@ DnnAttention attention_of(int64_t batch, int64_t heads, int64_t kv_heads, int64_
           .grad_v = of_keys};
 }
 
-// Sets an environment variable until the end of its scope.
+// Sets an environment variable for the lifetime of the object.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -93,10 +94,9 @@ std::string device_text(int compute_capability, int processors, int shared_bytes
 
 // The real library accepts our graphs and compiles its kernels for cards that this machine does not have. The kernels
 // do not run.
-TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
+TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGpuGeneration) {
   const char* const library = std::getenv("LAPTIME_CUDNN");
-  if (library == nullptr)
-    GTEST_SKIP() << "set LAPTIME_CUDNN, or run the test cudnn_plans, which needs cuDNN next to nvcc";
+  if (library == nullptr) GTEST_SKIP() << "set LAPTIME_CUDNN to the path of libcudnn, or run the test cudnn_plans";
   const std::shared_ptr<const Dnn> dnn = cuda::find_dnn(library);
   if (dnn == nullptr) GTEST_SKIP() << library << " is older than cuDNN 9.18, or cannot be loaded";
   struct Generation {
@@ -118,7 +118,7 @@ TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
     DnnAttention backward = attention_of(4, 12, 12, 256, 64);
     backward.backward = true;
     expect_plan(backward);
-    // Backward for one query head of each group, where 12 query heads share 4 key heads.
+    // Backward for one query head of each group; 12 query heads share 4 key heads.
     DnnAttention of_member = attention_of(4, 4, 4, 256, 64);
     of_member.backward = true;
     for (DnnAttention::Strides* const strides :

@@ -39,7 +39,7 @@ struct Numbers {
   int* out = nullptr;
 };
 
-// out[block] = sum of the block's part of `in`. If `without` is 1, the first barrier is omitted; if it is 2, all later
+// out[block] = sum of the block's part of `in`. With `without` = 1, the first barrier is omitted; with 2, all later
 // barriers are omitted.
 template <int without>
 struct BlockSum {
@@ -233,7 +233,7 @@ TEST_F(HostGrid, FindsReadsOfUninitializedSharedMemory) {
   expect_error<Unwritten>(1, 32, args, "thread 9 of block 0 reads shared memory that no thread has written");
 }
 
-// A thread may write an element that other threads have read before the last barrier.
+// A thread may overwrite an element after a barrier that follows all reads of the old value.
 struct Reused {
   using Args = Numbers;
   struct Shared {
