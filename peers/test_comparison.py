@@ -30,7 +30,7 @@ CASE = comparison.Case("small", 4, 256, "float32")
 
 
 def compared(**outcomes):
-    """The result of a case; keywords are column names with _ instead of -."""
+    """The result of a case. Keyword arguments are columns, with _ instead of - in their names."""
     by_name = {name.replace("_", "-"): rounds for name, rounds in outcomes.items()}
     least = {"seconds": 0.5, "peaks": {"source": "made up"}}
     return comparison.compare(CASE, comparison.columns_of(",".join(by_name)), by_name, least)
@@ -165,7 +165,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(result["rows"][0]["median"], 5.5)
         self.assertTrue(result["fine"])
 
-    def test_finds_opponents_of_each_column(self):
+    def test_finds_the_columns_to_compare_with(self):
         result = compared(
             laptime_eager=[record([2.0])],
             laptime_compile=[record([1.0])],
@@ -330,7 +330,7 @@ class Floor(unittest.TestCase):
         self.assertAlmostEqual(moved / 1e9, 3.60 + 1.06 + 0.16, 1)
         peaks = {"float32": 420e9, "bfloat16": 210e9, "bandwidth": 45e9}
         self.assertAlmostEqual(floor.seconds(c, peaks), 1.91, 2)
-        # bfloat16 uses the faster of the two arithmetics
+        # The floor of bfloat16 uses the higher of the float32 and bfloat16 peaks.
         self.assertLess(floor.seconds(c | {"dtype": "bfloat16"}, peaks), floor.seconds(c, peaks))
         self.assertIsNone(floor.multiply_add_seconds(c, peaks))
         tiles = peaks | {"split": 1050e9}

@@ -1,4 +1,4 @@
-"""Tests of --device cuda that need no GPU; those with PyTorch use build/peers-venv and are skipped without it."""
+"""Tests of --device cuda that need no GPU; tests that run PyTorch are skipped without build/peers-venv."""
 
 import argparse
 import json
@@ -169,7 +169,7 @@ class Comparison(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    def test_run_measures_a_whole_case_on_a_card(self):
+    def test_runs_a_whole_case_on_a_card(self):
         given = {"batch_size": 4, "context_length": 512, "optimizer": "torch", "warmup": 0, "steps": 2}
         config = model_config.resolve("small", "2025", given) | {
             **{"dtype": "tf32", "pass": "step", "device": "cuda", "threads": 1, "mode": "compile", "system": "laptime"},

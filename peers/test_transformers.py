@@ -1,4 +1,4 @@
-"""Tests of the columns of transformers; those that run it use build/peers-venv and are skipped without it."""
+"""Tests of the columns of transformers; tests that run transformers are skipped without build/peers-venv."""
 
 import csv
 import json
@@ -45,7 +45,7 @@ class Models(unittest.TestCase):
         run = {"dtype": "float32", "pass": "step"}
         config = model_folder.resolve("SmolLM2-135M", None, {"batch_size": 2, "context_length": 256}) | run
         flops, moved = floor.work(config)
-        products = 6 * 512 * (134_515_008 - 61 * 576)  # all weights except the norms; the head shares the embedding
+        products = 6 * 512 * (134_515_008 - 61 * 576)  # all weights except the norms; the head is tied to the embedding
         attention = 3 * 2 * 30 * 512 * 256 * 576
         self.assertEqual(flops, products + attention)
         self.assertGreater(moved, 28 * 134_515_008)

@@ -18,11 +18,12 @@ TINY = "--batch 2 --d-model 8 --context 12 --warmup 0 --steps 2".split()
 
 
 def held(batch, positions, width, mode, causal=True):
-    """Bytes held before forward, after forward and after backward of float32 attention, counted by hand."""
+    """Hand-computed bytes that float32 attention holds before forward, after forward and after backward."""
     rows = batch * positions
     tensor = 4 * rows * width
     resident = 3 * tensor + (positions * positions if causal and mode == "eager" else 0)  # q, k, v and the mask
-    # eager: exponentials, weights, and per row the sum and the int64 index of the maximum; compile: log-sum-exp per row
+    # Eager mode saves exponentials, weights, and the sum and int64 argmax of each row; compile mode each row's
+    # log-sum-exp.
     saved = 2 * 4 * rows * positions + (4 + 8) * rows if mode == "eager" else 4 * rows
     return resident, resident + tensor + saved, resident + tensor + 3 * tensor
 

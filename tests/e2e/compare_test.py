@@ -119,7 +119,7 @@ class ComparePoints(CompareTest):
 
 class ComparePrograms(CompareTest):
     def script(self, name: str, *words) -> str:
-        """A script that stands in for another build. It runs this program with extra options."""
+        """A script that stands in for another build by running this program with extra options."""
         path = self.folder / name
         path.write_text(f'#!/bin/sh\nexec {BINARY} "$@" {" ".join(words)}\n')
         path.chmod(0o755)
@@ -180,7 +180,7 @@ class CompareFiles(CompareTest):
         return name
 
     def process(self, record: dict, factor: float = 1, spread: float = 0.001, samples: int = 8) -> dict:
-        """A copy of the record with fixed samples, so the result does not depend on the load of the machine."""
+        """A copy of the record with fixed samples, so that results do not depend on the load of the machine."""
         copy = json.loads(json.dumps(record)) | {"verdict": {"rating": "stable", "reasons": []}}
         for stats in copy["time"].values():
             stats["samples"] = [factor * (0.01 + spread * 0.01 * n) for n in range(samples)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from program import BINARY, ProgramTest
 
 # Calls the completion function of laptime for the line in $1 with the cursor at its end, and prints the candidates.
-# Like bash, the loop also splits words at = and : (COMP_WORDBREAKS).
+# The loop splits words at spaces, = and :, as bash does (COMP_WORDBREAKS).
 BASH = r"""
 source <("$PROGRAM" completion bash) || exit 1
 COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=() COMP_CWORD=0

@@ -106,7 +106,7 @@ class CudaRanks(ProgramTest):
         self.assertIn("Duplicate GPU", self.failed("--oversubscribe")["reason"])
 
     def test_rejects_ranks_without_nccl(self):
-        folder = self.folder / "no_nccl"  # hides the NCCL that this machine may have
+        folder = self.folder / "no_nccl"  # hides any NCCL that is installed on this machine
         folder.mkdir()
         (folder / "libnccl.so.2").symlink_to(FAKE / "libcupti.so.13")
         self.environment["LD_LIBRARY_PATH"] = f"{folder}:{FAKE}"

@@ -139,7 +139,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertAlmostEqual(exact["loss"]["values"][0], tf32["loss"]["values"][0], places=2)
 
     def test_a_recorded_step_waits_for_all_operands(self):
-        """The losses do not depend on the order in which the card runs launches that may run concurrently."""
+        """The losses do not depend on the order of launches that the card may run concurrently."""
         gpt2 = ["--edition", "gpt2", "--embd-pdrop", "0.1", "--attn-pdrop", "0.1", "--resid-pdrop", "0.1"]
         for more in (["--dtype", "float16"], ["--dtype", "bfloat16", *gpt2]):
             with self.subTest(more=more):
@@ -159,7 +159,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertAlmostEqual(plain["loss"]["values"][0], recomputed["loss"]["values"][0], places=5)
 
     def test_padded_logits_of_an_odd_vocabulary_match_the_cpu(self):
-        """In compile mode, products of padded logits give the same losses as the CPU and use the planned memory."""
+        """In compile mode, steps with padded logits give the losses of the CPU and use the planned memory."""
         words = [*MODEL[:-4], "--batch", "1", "--vocab", "1003", "--context", "16", "--warmup", "0", "--steps", "2", "--mode", "compile"]
         for dtype, places in (("float32", 5), ("bfloat16", 2)):
             with self.subTest(dtype=dtype):

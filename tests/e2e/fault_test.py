@@ -1,4 +1,4 @@
-"""Faults of the environment: clocks, terminals, limits, names and signals that other tests do not cover."""
+"""Hostile environments that other tests do not cover: clocks, terminals, limits, names and signals."""
 
 import fcntl
 import json
@@ -117,7 +117,7 @@ class Signals(ProgramTest):
                 self.assertEqual([record["status"] for record in records], ["failed", "ok"])
 
     def test_timeout_does_not_count_suspended_time(self):
-        """At most two seconds of a suspension may count, because a busy machine may delay a program that long."""
+        """At most two seconds of a suspension may count, because a busy machine may delay a program for two seconds."""
         start = time.monotonic()
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                            "--steps", "1000000", "--timeout", "3", "--output", "jsonl", start_new_session=True)
@@ -148,7 +148,7 @@ class Limits(ProgramTest):
             done = self.laptime("bench", *CPU, "--store", "none", "--output", "json",
                                 preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
             if done.returncode in (1, 127) and not done.stdout:
-                self.assertRegex(done.stderr, "memory|failed to map")  # the sweep or the loader could not start
+                self.assertRegex(done.stderr, "memory|failed to map")  # from the program or from the dynamic loader
                 continue
             self.assertEqual(done.returncode, 0, f"{kibibytes} KiB: {done.stderr}")
             status = json.loads(done.stdout)[0]["status"]

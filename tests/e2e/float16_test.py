@@ -1,4 +1,4 @@
-"""float16 in the program: loss scaling as in torch.amp.GradScaler, and how a record describes it."""
+"""float16 training: loss scaling as in torch.amp.GradScaler, and its description in records."""
 
 import json
 import os

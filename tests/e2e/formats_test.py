@@ -1,4 +1,4 @@
-"""--output: each command writes every format that its help lists, and rejects others with a list of the valid ones."""
+"""--output: each command writes every format that its help lists, and rejects other formats with this list."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""laptime import: records from other files, stores and machines are added only once, and their runs stay separate."""
+"""laptime import: adds each record of other files, stores and machines once, and keeps runs separate."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""--kernels: reuses the kernel choices in the records of an earlier run."""
+"""--kernels: a run reuses the kernel choices in the records of an earlier run."""
 
 import json
 import unittest

@@ -48,7 +48,7 @@ def processes_with(word: str) -> list[str]:
 class Kill(ProgramTest):
     def setUp(self):
         super().setUp()
-        # Stores one-time measurements first, so that they add no time to the sweep.
+        # Stores one-time measurements first, so that they do not delay the sweep.
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", "1000"))
 
     def test_a_killed_sweep_keeps_finished_points_and_resumes(self):
@@ -76,11 +76,11 @@ class Kill(ProgramTest):
             printed.update(new)
             stored = names(self.stored(store))
             self.assertLessEqual(printed, set(stored), f"kill {kill}")
-            if printed == set(expected):  # every point is finished: start again with a new store
+            if printed == set(expected):  # every point is finished, so continue with a new store
                 store = self.folder / f"records{kill}.sqlite"
                 self.assert_ok(self.laptime("bench", *SWEEP[:-1], "1000", "--store", store))
                 printed = set()
-        self.assertGreater(unfinished, KILLS / 4)  # enough kills hit a running sweep
+        self.assertGreater(unfinished, KILLS / 4)  # enough kills must hit a running sweep
 
         done = self.laptime("bench", "--store", store, *SWEEP, "--resume", "--output", "json")
         self.assert_ok(done)

@@ -11,14 +11,14 @@ from program import ONE_STEP
 
 
 class Launcher(LauncherTest):
-    def test_env_gives_the_records_of_a_local_sweep(self):
+    def test_env_launcher_gives_the_records_of_a_local_sweep(self):
         self.check_against_local("env", "env")
 
-    def test_ssh_gives_the_records_of_a_local_sweep(self):
+    def test_ssh_launcher_gives_the_records_of_a_local_sweep(self):
         self.check_against_local("ssh", self.fake_ssh())
 
     @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
-    def test_mpirun_gives_the_records_of_a_local_sweep(self):
+    def test_mpirun_launcher_gives_the_records_of_a_local_sweep(self):
         root = "--allow-run-as-root " if os.geteuid() == 0 else ""
         self.check_against_local("mpirun", f"mpirun {root}--bind-to none -n 1")
 

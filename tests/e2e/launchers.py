@@ -49,7 +49,7 @@ class LauncherTest(ProgramTest):
         return found
 
     def points_at_work(self) -> list[int]:
-        """Ids of the processes of `laptime point`. Each point has a process that waits and one that measures."""
+        """Ids of the processes of `laptime point`. Each point has a waiting process and a measuring process."""
         found = []
         for process in self.marked():
             with contextlib.suppress(OSError):
@@ -63,7 +63,7 @@ class LauncherTest(ProgramTest):
         return 0
 
     def busy_point(self, other_than: int = 0) -> int:
-        """Waits for a process, not `other_than`, that measures a point and has used some CPU time. Returns its id."""
+        """Waits until a process other than `other_than` measures a point and has used CPU time. Returns its id."""
         def is_busy(process):
             with contextlib.suppress(OSError):
                 fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -97,7 +97,7 @@ class LauncherTest(ProgramTest):
 
     def prepared_store(self, name: str) -> Path:
         """Makes a store with kernel choices for the points, so that every sweep runs the same kernels. A run on a busy
-        machine does not race all signatures, so runs are repeated until one makes no new choice."""
+        machine does not try the kernels of all signatures, so runs are repeated until a run adds no choice."""
         store = self.folder / f"{name}.sqlite"
         known = self.folder / "known.sqlite"
         if not known.exists():
@@ -148,7 +148,7 @@ class KillTest(LauncherTest):
                 "--jobs", "2"]
 
     def sweep_with_a_kill(self, kill) -> bool:
-        """Calls `kill` during a sweep, checks the store, and resumes. True if the sweep was running at the call."""
+        """Calls `kill` during a sweep, checks the store, and resumes. Returns whether `kill` hit a running sweep."""
         store = self.prepared_store("killed")
         output = self.folder / "printed.jsonl"
         output.unlink(missing_ok=True)

@@ -59,7 +59,7 @@ class RecordPipe(RecordTest):
         self.assertEqual(self.stored()[0], record)
 
     def test_replayed_bench_samples_give_the_same_figures(self):
-        numbers = "--warmup 5 --steps 30".split()  # the default rule may stop at a time budget, which includes pauses
+        numbers = "--warmup 5 --steps 30".split()  # without a time budget, which would include pauses
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *numbers))
         (bench,) = self.stored()
         seconds = bench["transient"]["warmup"] + bench["time"]["step"]["samples"]
@@ -87,7 +87,7 @@ class RecordPipe(RecordTest):
         pauses = "".join(json.dumps({"step": 10_000_000 + 3_000_000 * (n % 2), "begin": n * 2_000_000_000}) + "\n"
                          for n in range(300))
         answers, (record,) = self.record(pauses, "--budget", "20")
-        self.assertEqual(record["stopping"]["rule"], "time")  # because the time between steps counts
+        self.assertEqual(record["stopping"]["rule"], "time")  # the budget includes the time between steps
         self.assertLess(len(answers), 25)
 
     def test_takes_a_fixed_number_of_steps(self):
@@ -380,7 +380,7 @@ class Measure(ModuleTest):
                 pass
 
         self.measure(with_phase, sync=lambda: synced.append(1), warmup=0, steps=2)
-        self.assertEqual(len(synced), 6)  # 2 so far, and one more after each of 2 phases and 2 steps
+        self.assertEqual(len(synced), 6)  # 2 from above, and one after each of 2 phases and 2 steps
 
     def test_known_model_has_mfu_and_columns(self):
         record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)

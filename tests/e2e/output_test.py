@@ -138,7 +138,7 @@ class OutputFailures(ProgramTest):
         self.assertIn("standard output cannot be written", errors)
         self.assertLess(len(self.stored()), 199)
 
-    def test_a_closed_pipe_is_not_an_error_if_nothing_is_lost(self):
+    def test_a_closed_pipe_is_not_an_error_if_no_output_is_lost(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         for words in (["--help"], ["list", "options"], ["show", "--store", str(self.store)], ["plan", *PREDICTED],
                       ["bench", "--store", str(self.store), *PREDICTED, "--steps", "1", "--output", "json"]):
@@ -246,7 +246,7 @@ class Memory(ProgramTest):
         self.assertIn("parameter", record["reason"])
 
     def test_survives_every_memory_limit(self):
-        """Tries memory limits from barely enough for the libraries up to enough for the run."""
+        """Tries memory limits from barely enough to load the libraries to enough for the run."""
         mebibyte = 1 << 20
         limits = [*range(80, 90), *range(125, 710, 45)]
         statuses = [self.status_with(limit * mebibyte)[0] for limit in limits]

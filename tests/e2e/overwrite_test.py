@@ -24,7 +24,7 @@ class Overwrite(ProgramTest):
         self.assertIn(part, text)
 
     def other_names(self):
-        """Names of the store: its path, a link, a hard link, a link to a link, and relative paths."""
+        """Paths that lead to the store: its own, a link, a hard link, a link to a link, and relative paths."""
         (self.folder / "link").symlink_to(self.store)
         (self.folder / "second").symlink_to("link")
         os.link(self.store, self.folder / "hard")
@@ -97,7 +97,7 @@ class Overwrite(ProgramTest):
 
 class Links(ProgramTest):
     def test_does_not_follow_planted_links(self):
-        """Another user cannot guess the name of the temporary file. Links under all likely names stay unused."""
+        """Another user cannot guess the name of the temporary file: links with all likely names stay unused."""
         victim = self.folder / "victim"
         victim.write_text("foreign")
         inner = self.folder / "shared"

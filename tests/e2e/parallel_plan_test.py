@@ -73,7 +73,7 @@ class ParallelPlan(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(message, done.stderr)
 
-    def test_published_rejects_options_of_points(self):
+    def test_published_rejects_options_that_describe_points(self):
         for words in (["--tokens", "1B"], ["--largest"], ["--by", "cost"], ["--as", "megatron"], ["--grid"]):
             done = self.laptime("plan", "--published", CLUSTERS, *words)
             self.assertEqual(done.returncode, 2, done.stderr)

@@ -61,7 +61,7 @@ class Plan(ProgramTest):
 
         least = below(65536)
         self.assertTrue(1 << 10 < least < 1 << 11, least)
-        self.assertEqual(below(least), least)  # the search doubles contexts: the next one is 2048
+        self.assertEqual(below(least), least)  # the search doubles contexts, and would try 2048 next
         self.assertIsNone(below(least - 1))
         self.assertIsNone(below(24))
 
@@ -144,7 +144,7 @@ class Plan(ProgramTest):
         self.check_that_the_calibration_is_shown_only_on_request(store)
 
     def check_that_the_calibration_is_shown_only_on_request(self, store):
-        """Adds a calibration to a store that ends with a run of bench. The calibration is shown only on request."""
+        """Adds a calibration to a store whose last run is a bench. Only an explicit request shows the calibration."""
         self.assert_ok(self.laptime("calibrate", *TINY, "--dtype", "float32", "--mode", "eager", "--store", store))
         lines = lambda *words: self.laptime(*words, "--store", store).stdout.splitlines()
         sweeps = lambda *words: lines("show", *words, "--columns", "sweep", "--output", "csv")[1:]

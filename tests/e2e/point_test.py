@@ -1,4 +1,4 @@
-"""A point that crashes, is killed or times out affects only its own row. Also progress, explain, list and help."""
+"""Points that crash, are killed or time out affect only their own rows. Also progress, explain, list and help."""
 
 import json
 import os

@@ -43,7 +43,7 @@ def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 6
             if int(fields[11]) + int(fields[12]) > seconds * os.sysconf("SC_CLK_TCK"):
                 return child
         time.sleep(0.02)
-    raise AssertionError("no point is at work")
+    raise AssertionError("no point has started its steps")
 
 
 def without_date(text: str) -> str:
@@ -99,8 +99,7 @@ class ProgramTest(unittest.TestCase):
         return json.loads(done.stdout)
 
     def stored_meanwhile(self) -> list[dict]:
-        """The records in the test's store while a program writes to it; empty if the store cannot be read, for example because
-        it does not exist yet."""
+        """The records in the test's store while a program writes to it; empty if the store cannot be read yet."""
         done = self.laptime("show", "--store", self.store, "--output", "json")
         return json.loads(done.stdout) if done.returncode == 0 else []
 

@@ -18,7 +18,7 @@ LIMIT = 60  # seconds for a run to end after losing a rank; on an idle machine i
 
 
 def rank_processes(launcher: subprocess.Popen) -> list[int]:
-    """Ids of the rank processes that a bench started, in any order."""
+    """Ids of the rank processes that a bench has started, in arbitrary order."""
     parents = {}
     found = []
     for folder in Path("/proc").iterdir():

@@ -51,7 +51,7 @@ class Resume(ProgramTest):
 
 
 class ShownRecords(ProgramTest):
-    """Records that a command reuses from the store are part of its output and of its stored run."""
+    """A command's output and its stored run include the records that the command reuses from the store."""
 
     def seeds(self, *words) -> list[str]:
         done = self.laptime("show", *words, "--store", self.store, "--columns", "seed", "--output", "csv")

@@ -46,7 +46,7 @@ class Scale(ProgramTest):
         return store
 
     def test_show_keeps_few_records_in_memory(self):
-        """The memory of `show` does not grow with the store, and reading costs little per record."""
+        """The memory of `show` does not grow with the store, and each record takes little time."""
         small, large = self.filled_store(100), self.filled_store(4000)
         for words in ([], ["model = custom"], ["ctx > 8 and mode = eager"], ["--sort", "median:desc"],
                       ["--columns", "name,median,peak_memory", "--output", "csv"], ["--output", "markdown"],
@@ -92,8 +92,8 @@ class Scale(ProgramTest):
         self.assertEqual(store.read_bytes(), before)
 
     def assert_linear(self, cost_of, small: int, large: int):
-        """Allows twice the time that linear growth would take. Quadratic growth would take four times
-        that limit in each attempt, whereas other programs on the machine slow down only some attempts."""
+        """One of five attempts must take at most twice the time of linear growth, because other programs may slow down
+        some attempts. Quadratic growth would take four times that limit in every attempt."""
         seen = []
         for _ in range(5):
             start, few, many = cost_of(0), cost_of(small), cost_of(large)

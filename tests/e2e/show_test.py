@@ -55,7 +55,7 @@ class Show(ProgramTest):
             text = self.laptime("show", "--store", self.store, *words).stdout
             self.assertNotIn("run", text, words)
         text = self.laptime("show", "--store", self.store, "--sort", "seed:desc").stdout
-        self.assertNotIn("\nrun ", text)  # no headings of runs, because sorting mixes the runs
+        self.assertNotIn("\nrun ", text)  # runs have no headings, because sorting mixes them
 
     def test_finds_a_resized_model_by_its_name(self):
         self.assert_ok(self.bench("--model", "small,medium", "--num-layers", "2", "--device", "h100", "--steps", "1"))

@@ -107,12 +107,12 @@ class Slurm:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-        for process in self.processes():  # job steps that outlived their daemon
+        for process in self.processes():  # processes of job steps that outlived the daemon
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
     def processes(self) -> list[int]:
-        """Processes of job steps of this Slurm, recognised by their environment."""
+        """Processes of this Slurm's job steps, recognised by their environment."""
         mark = f"SLURM_CONF={self.folder / 'slurm.conf'}".encode()
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):

@@ -64,7 +64,7 @@ class WithoutLocks(ProgramTest):
                 self.assertEqual(len(json.loads(done.stdout)), 1)
                 self.assertEqual(done.stderr.count("records are not kept"), 1, done.stderr)
                 self.assertIn("does not support locks", done.stderr)
-                self.assertLess(time.monotonic() - start, 25, "it waited for a lock")
+                self.assertLess(time.monotonic() - start, 25, "the program waited for a lock")
             self.assertEqual(len(self.stored()), 1)  # the store can still be read
 
 
@@ -112,7 +112,7 @@ class StorePath(ProgramTest):
         (self.folder / "door").symlink_to(self.folder)
         spellings = ("file:v.sqlite", "./file:v.sqlite", "inner/../file:v.sqlite", "link", "door/file:v.sqlite",
                      self.folder / "file:v.sqlite")
-        for _ in range(2):  # first without, then with an existing store
+        for _ in range(2):  # first without a store, then with an existing store
             for spelling in spellings:
                 done = self.laptime("bench", "--store", "file:v.sqlite", "--output-file", spelling, "--output", "csv",
                                     *PREDICTED, *ONE_STEP)

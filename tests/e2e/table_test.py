@@ -1,4 +1,4 @@
-"""Tables on terminals with 80, 120 and 200 columns and in pipes: their contents, and no line that is too wide."""
+"""Tables on terminals with 80, 120 and 200 columns and in pipes: their contents, and lines that fit the terminal."""
 
 import json
 import re
@@ -110,7 +110,7 @@ class Table(ProgramTest):
             lines = self.lines(80, "show", "--store", self.store, "--quiet", *words)
             self.assertEqual(len(lines), count, lines)
 
-    def test_rows_get_names_if_columns_do_not_tell_them_apart(self):
+    def test_rows_get_names_if_columns_do_not_distinguish_them(self):
         self.assert_ok(self.bench(*PREDICTED, "--lr", "0.1,0.2"))
         for columns in ("mean_std", "avg_std", "attention", "median,peak"):
             text = "\n".join(self.lines(200, "show", "--store", self.store, "--columns", columns))

@@ -1,4 +1,4 @@
-"""Thread counts: the losses are the same for all of them, and explain bounds the speed-up."""
+"""Thread counts: losses do not depend on the thread count, and explain bounds the speed-up."""
 
 import json
 import os

@@ -26,7 +26,7 @@ class Tutorial(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         page = (ROOT / "docs/tutorial.md").read_text()
         self.assertEqual(re.findall("^## .*$", done.stdout, re.MULTILINE), re.findall("^## .*$", page, re.MULTILINE))
-        # The page may have been made with different options.
+        # The page may show different options.
         first = make_tutorial.SECTIONS[0][2][0]
         begin, end = first.split("{m}")
         options = commands_in(page)[0].removeprefix(begin).removesuffix(end)

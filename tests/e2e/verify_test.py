@@ -12,7 +12,7 @@ GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"]) / "tiny_2025.safetensors"
 
 
 def changed(content: bytes, tensor: str, factor: float) -> bytes:
-    """A copy of the file in which the largest element of one float64 tensor is scaled."""
+    """A copy of a golden file in which the largest element of one float64 tensor is scaled."""
     header_bytes = struct.unpack("<Q", content[:8])[0]
     stated = json.loads(content[8 : 8 + header_bytes])[tensor]
     begin, end = (8 + header_bytes + offset for offset in stated["data_offsets"])

@@ -40,7 +40,7 @@ std::vector<ParameterSpec> sources_of(const RunConfig& config) {
   return sources;
 }
 
-using Values = std::map<std::string, std::vector<double>>;  // the values of every source
+using Values = std::map<std::string, std::vector<double>>;  // source name -> elements
 
 Values starting_values(const RunConfig& config) {
   Values values;
@@ -98,7 +98,7 @@ std::vector<double> by_hand(const Values& values, bool causal) {
   return out;
 }
 
-TEST(Attention, ComputesTheFormula) {
+TEST(Attention, MatchesPlainLoops) {
   for (const bool causal : {true, false}) {
     const RunConfig config = attention_config({causal, false});
     const Values values = starting_values(config);
@@ -111,7 +111,7 @@ TEST(Attention, ComputesTheFormula) {
   }
 }
 
-TEST(Attention, GradientsMatchCentralDifferencesOfTheSum) {
+TEST(Attention, GradientsMatchCentralDifferences) {
   for (const Form& form : kForms) {
     const RunConfig config = attention_config(form);
     for (const bool compile : {false, true}) {

@@ -1,4 +1,4 @@
-// Reads the config.json of a model: both versions of the format, the defaults of the library, rejected keys, and the
+// Reads the config.json of a model: both versions of the format, the defaults of transformers, rejected keys, and the
 // names of known models.
 #include "model/config_json.h"
 
@@ -60,7 +60,7 @@ TEST(ConfigJson, ReadsALlama3Config) {
   EXPECT_EQ(model.context_length, 2048);
 }
 
-TEST(ConfigJson, UsesTheDefaultsOfTheLibrary) {
+TEST(ConfigJson, UsesTransformersDefaults) {
   const ModelConfig model = parse(llama());
   EXPECT_EQ(model.kv_heads(), 4);
   EXPECT_EQ(model.d_head(), 16);
@@ -264,7 +264,7 @@ TEST(ConfigJson, ReadsThePadToken) {
   EXPECT_FALSE(parse(neox).pad_token);
 }
 
-// Parameter counts computed by the library, which equal those of the published checkpoints
+// Parameter counts computed by transformers, which equal those of the published checkpoints
 // (tests/golden_hf/models.csv).
 TEST(KnownModels, HaveTheParameterCountsOfTheCheckpoints) {
   struct Known {
@@ -310,8 +310,8 @@ TEST(KnownModels, BecomeCustomIfADimensionChanges) {
   EXPECT_EQ(resolve({{"model", "SmolLM2-135M"}, {"context", "64"}}).config.model.name, "SmolLM2-135M");
 }
 
-// A model has the name of its folder, or "custom" if that name belongs to another model.
-TEST(NamedModel, ShowsTheNameOfItsFolder) {
+// A model is named after its folder, or "custom" if a different known model has that name.
+TEST(NamedModel, IsNamedAfterItsFolder) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "named_models";
   const auto name_in = [&](const std::string& name, const Json& document) {
     std::filesystem::create_directories(folder / name);
@@ -330,7 +330,7 @@ TEST(NamedModel, ShowsTheNameOfItsFolder) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(KnownModels, RejectAContextBeyondTheWindow) {
+TEST(KnownModels, RejectContextsLongerThanTheWindow) {
   EXPECT_THAT(resolve({{"model", "Mistral-7B-v0.1"}, {"context", "8192"}}).invalid,
               HasSubstr("sliding window of 4096"));
   EXPECT_EQ(resolve({{"model", "Mistral-7B-v0.1"}, {"context", "4096"}}).invalid, "");

@@ -85,7 +85,7 @@ TEST(MicroBatches, GiveTheGradientsOfTheWholeBatch) {
   EXPECT_LT(std::sqrt(difference / norm), 1e-6);
 }
 
-// The variables of a micro-batch die with its functions, so two micro-batches hold the activations of one.
+// The activations of a micro-batch are freed before the next micro-batch runs.
 TEST(MicroBatches, HoldTheActivationsOfOneMicroBatchInEagerMode) {
   RunConfig config = tiny_config(Edition::k2025);
   config.pass = Pass::kForwardBackward;

@@ -85,14 +85,14 @@ TEST(ModelCard, EveryEditionIsInTheTable) {
   EXPECT_EQ(gpt_editions().size(), choices_of(Edition{}).size());
 }
 
-TEST(ModelSummary, ParametersHaveTheirRegion) {
+TEST(ModelSummary, AssignsParametersToRegions) {
   const ModelConfig model = model_of({{"model", "custom"}, {"d-model", "8"}, {"num-layers", "2"}, {"num-heads", "2"}});
   EXPECT_EQ(spec_of(model, "layers.1.attn.q_proj.weight").region, (Region{1, "attn"}));
   EXPECT_EQ(spec_of(model, "layers.0.ln2.weight").region, (Region{0, "ln2"}));
   EXPECT_EQ(spec_of(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
 }
 
-TEST(ModelSummary, MarksParametersWithCroppableRowsOrDuplicates) {
+TEST(ModelSummary, MarksCroppableAndDuplicatedParameters) {
   ModelConfig model = model_of({{"edition", "2024"}});
   EXPECT_TRUE(spec_of(model, "position_embeddings.weight").rows_may_be_cropped);
   EXPECT_FALSE(spec_of(model, "token_embeddings.weight").rows_may_be_cropped);

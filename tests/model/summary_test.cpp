@@ -31,8 +31,8 @@ int64_t forward_flops(const ModelConfig& model) { return summarize(model).forwar
 
 bool has_three_matrices(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
 
-// Parameters: V d + d + L (4 d^2 + k d d_ff + 2 d), with k matrices in the feed-forward layer. An untied head adds V d,
-// learned positions add T d, and biases are added last.
+// Parameters without biases: V d + d + L (4 d^2 + k d d_ff + 2 d), with k matrices in the feed-forward layer. An untied
+// head adds V d, and learned positions add T d.
 int64_t expected_parameters(const ModelConfig& model) {
   const int64_t d = model.d_model, d_ff = model.d_ff, vocab = model.vocab_size;
   const bool modern = has_three_matrices(model.edition);

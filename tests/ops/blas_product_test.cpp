@@ -1,6 +1,6 @@
-// Products that the cuBLASLt kernels support, and operands that they copy. Conformance tests cannot check this, because
-// they skip a library kernel that rejects a product. Also conformance of products with aligned rows, which these
-// kernels split.
+// Products that the cuBLASLt kernels must accept, and operands that they copy. Conformance tests do not check this,
+// because they skip a library kernel that rejects a product. Also conformance of products with aligned rows, which
+// the cuBLASLt kernels split.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST(BlasProduct, AcceptsARoundedBiasWithAFloat32Result) {
                     contiguous_type(kWide, {32}), contiguous_type(kWide, {2, 16, 32})});
   EXPECT_EQ(signature.out[0].dtype, kWide);
   EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").refusal(signature), "");
-  EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").workspace_bytes(signature), 32 * 2 + 32 * 4);  // the bias in both types
+  EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").workspace_bytes(signature), 32 * 2 + 32 * 4);  // bfloat16 and float32 bias
   EXPECT_NE(kernel_of(kLinear, "cublaslt_padded_1").refusal(signature), "");
 }
 
@@ -78,8 +78,8 @@ TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
   }
 }
 
-// Padded logits stay in place up to the last multiple of 16 bytes. The one column or row that remains is copied and
-// padded: to 8 columns in rows of 64 elements, or to 8 rows.
+// Padded logits are read in place up to the last multiple of 16 bytes. The remaining column or row is copied and
+// padded: a column to 8 columns in rows of 64 elements, a row to 8 rows.
 TEST(BlasProduct, SplitsProductsWithAlignedRows) {
   constexpr int64_t kRows = 64, kWidth = 32, kWords = 257;
   const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});
@@ -104,7 +104,7 @@ TEST(BlasProduct, SplitsProductsWithAlignedRows) {
   }
 }
 
-// In each case, the kernels split one axis that is not a multiple of 16 bytes: k, m or, if the result is padded, n.
+// In each case, the kernels split the axis whose size is not a multiple of 16 bytes: k, m or, for a padded result, n.
 std::vector<ConformanceCase> aligned_rows(const OpCard& op) {
   std::vector<ConformanceCase> rows;
   const std::vector<std::array<int64_t, 3>> sizes{{24, 16, 21}, {21, 16, 24}, {24, 21, 16}, {24, 65, 16}, {8, 8, 515}};

@@ -48,7 +48,7 @@ struct Operands {
 
   // The arrays that hold the results.
   std::vector<std::vector<float>>& results() { return outputs.empty() ? inputs : outputs; }
-  // Views of the arrays at these addresses, with the given types.
+  // Views of tensors at the given addresses.
   static std::vector<TensorView> views(const std::vector<std::byte*>& addresses, const std::vector<TensorType>& types) {
     std::vector<TensorView> views;
     for (size_t i = 0; i < types.size(); ++i) views.push_back({addresses[i], types[i]});

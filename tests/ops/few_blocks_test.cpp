@@ -1,4 +1,4 @@
-// CUDA kernels with more elements than threads, as launch_elements launches them for very large tensors.
+// CUDA kernels on more elements than threads, as launch_elements() launches them for very large tensors.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@
 namespace laptime::test {
 namespace {
 
-// A large slack, because rounding errors of long sums exceed the effect of small changes of the factors.
+// The slack is large, because rounding errors of long sums exceed the effect of small changes of the factors.
 constexpr double kSlack = 24;
 
 struct Sizes {
@@ -249,7 +249,7 @@ void expect_exact(const Kernel& kernel) {
       }
     }
   }
-  // No kernel may reject contiguous rows or columns of a type that it supports.
+  // A kernel must accept contiguous rows and columns of every type that it supports.
   const int least = kernel.op == &kAddmm ? 8 : 10;
   EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "too many products are rejected";
 }

@@ -113,12 +113,12 @@ TEST(LibraryTolerance, RejectsFactorsInTf32) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<unrounded, unrounded>), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<as_tf32, unrounded>), "") << k;
   }
-  // The error that shifted() adds is small relative to the element.
+  // The error that shifted() adds is small relative to the elements, but larger than that of sums in any order.
   EXPECT_THAT(error_by_library(addmm_row(385), DType::kFloat32, launch_addmm<unrounded, shifted>),
               HasSubstr("any order"));
 }
 
-// The first of our own kernels of an op. launch_scaled() runs it and multiplies the results by 1.01.
+// The tiles or strips kernel of an op for the widest instruction set. launch_scaled() scales its results by 1.01.
 const Kernel& widest_kernel_of(const OpCard& op) {
   static const std::vector<Kernel> kKernels = cpu_kernels(cpu::widest_isa());
   return *std::find_if(kKernels.begin(), kKernels.end(), [&](const Kernel& kernel) {

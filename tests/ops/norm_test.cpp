@@ -89,7 +89,7 @@ std::vector<ConformanceCase> layer_norm_rows() {
                         .arrangements = arrangements});
       }
     }
-    // y and the gradient of y are bfloat16, everything else is float32.
+    // y and its gradient are bfloat16; all other tensors are float32.
     const std::vector<DType> bfloat16{DType::kBFloat16};
     const Operand x32{.shape = shape, .dtype = DType::kFloat32};
     rows.push_back({.op = &kLayerNorm,

@@ -261,7 +261,7 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape, int
 TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({}, {2, 2, 256, 64});
   expect_close({}, {1, 1, 1000, 20});
-  expect_close({}, {1, 1, 2048, 16});  // few heads: as many parts of keys as blocks, with unequal work
+  expect_close({}, {1, 1, 2048, 16});  // few heads: each block of keys is a part of its own, with unequal work
   expect_close({}, {1, 3, 1100, 8});
   expect_close({.causal = false}, {1, 1, 300, 33});
   expect_close({}, {1, 9, 270, 4});

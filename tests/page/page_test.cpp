@@ -106,7 +106,7 @@ TEST(Page, LoadsNothingAndAllowsOnlyEmbeddedScripts) {
   const std::string html = page_html(five_points());
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(html, Not(HasSubstr("unsafe-")));
-  const size_t library = html.find("<script>");  // the chart library contains such words in its own text
+  const size_t library = html.find("<script>");  // excludes the chart library, which contains these strings
   for (const char* const loads : {" src=", "<link", "@import", "url(http", "{{"})
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
 }
@@ -243,7 +243,7 @@ TEST(Page, StatesHowLongATrainingRunTakes) {
   PageInput input = five_points();
   const auto training_of = [&] { return data_of(input)["points"][0]["sentences"]["training"].get<std::string>(); };
   EXPECT_EQ(training_of(), "");
-  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // 3600 steps of one second, an hour
+  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // 3600 steps of one second each
   EXPECT_THAT(training_of(), HasSubstr("60 min"));
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
 }
@@ -284,7 +284,7 @@ TEST(Page, ShowsOnlyPublishedTimesOfTheSameWork) {
   EXPECT_TRUE(data_of(input)["published"].empty());
 }
 
-TEST(Page, ShowsPointsWithoutTimeAndOfOtherPrograms) {
+TEST(Page, ShowsUntimedPointsAndOtherPrograms) {
   PageInput input;
   input.records = stored_records();
   input.traces.resize(input.records.size());

@@ -1,4 +1,4 @@
-// autocast: values that are cast, the number of casts, and the lifetime of the copies.
+// autocast: which values are cast, how often, and how long the copies live.
 #include "passes/autocast.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Positions in a step where communication starts and where the step waits for it.
+// communicate: where a step starts communication, and where it waits for the result.
 #include "passes/communicate.h"
 
 #include <gtest/gtest.h>
@@ -77,8 +77,8 @@ TEST(Communicate, ParametersAreGatheredBeforeEachUse) {
     while (wait < graph.nodes.size() && (graph.nodes[wait].op != &kWaitForRanks ||
                                          graph.nodes[wait].inputs.front() != graph.nodes[at].outputs.front()))
       ++wait;
-    ASSERT_LT(wait, graph.nodes.size()) << "every gather is awaited";
-    EXPECT_TRUE(at == gathers.front() || wait > at + 1) << "computation overlaps with each gather but the first";
+    ASSERT_LT(wait, graph.nodes.size()) << "no node waits for the gather";
+    EXPECT_TRUE(at == gathers.front() || wait > at + 1) << "no computation overlaps with the gather";
   }
   // The embedding, the final norm and the head are gathered too.
   EXPECT_GE(gathers.size(), 6U);

@@ -16,7 +16,7 @@
 namespace laptime::test {
 namespace {
 
-// Runs the pass and removes dead code: a cast that all readers fold has no reader left.
+// Runs the pass and removes the casts that every reader has folded.
 Graph without_unread_casts(const Graph& graph) {
   Graph folded = dead_code(fold_casts(graph));
   verify(folded, "fold_casts");
@@ -62,7 +62,7 @@ TEST(FoldCasts, KeepsSharedInputCastOnRequest) {
   EXPECT_EQ(count(dead_code(fold_casts(graph)), "cast"), 0);
   const Graph kept = dead_code(fold_casts(graph, SharedCasts::kKeep));
   verify(kept, "fold_casts");
-  EXPECT_EQ(count(kept, "cast"), 1);  // of the weight; the cast of x has a single reader, so it is folded
+  EXPECT_EQ(count(kept, "cast"), 1);  // the cast of the weight; the cast of x is folded into its only reader
 }
 
 TEST(FoldCasts, KeepsProductsNarrowIfReadersCanWidenThem) {

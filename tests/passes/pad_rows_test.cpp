@@ -1,4 +1,4 @@
-// pad_rows: results with padded rows, results that stay as they are, and steps with the same values.
+// pad_rows: results that it pads, results that it leaves alone, and unchanged losses.
 #include "passes/pad_rows.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(PadRows, KeepsAlignedAndShortRows) {
   EXPECT_EQ(padded_values(pad_rows(on.build.finish())), 0);
 }
 
-// If the gradient of the logits is not padded, it could not overwrite padded logits.
+// An unpadded gradient cannot overwrite padded logits.
 TEST(PadRows, KeepsLogitsWhoseGradientIsNotPadded) {
   OddProduct on;
   const ValueId targets = on.build.source("targets", contiguous_type(DType::kInt64, {4}), Role::kInput);

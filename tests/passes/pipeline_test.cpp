@@ -116,7 +116,7 @@ TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
       const std::vector<std::byte> one = bits(config, whole, 1);
       EXPECT_EQ(one, bits(config, whole, 2));
       EXPECT_EQ(one, bits(config, whole, 3));
-      EXPECT_GT(count(step_graph(config, whole), "cross_entropy"), 1) << "groups of rows";
+      EXPECT_GT(count(step_graph(config, whole), "cross_entropy"), 1) << "the loss does not run in groups of rows";
     }
   }
 }

@@ -1,4 +1,4 @@
-// recompute: no bit of a step changes, and forward saves only what the rule allows.
+// recompute: a step keeps its bits, and forward saves only the values that the recompute rule allows.
 #include "passes/recompute.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(Recompute, BlockModeSavesBlockInputsOnly) {
 }
 
 // A block of the 2025 model saves at most 4 (7 N d + 2 N d_ff + N h + 2 N) bytes if norms and gates are recomputed. The
-// last term is 1/rms of the two norms.
+// term 2 N is the 1/rms of the two norms.
 TEST(Recompute, Block2025SavesAtMostTheExpectedBytes) {
   RunConfig config = tiny_config(Edition::k2025);
   config.pass = Pass::kForwardBackward;

@@ -48,8 +48,8 @@ TEST(Saved, ParametersAreNotCounted) {
   EXPECT_EQ(saved_bytes(run_passes(build.finish(), {})), 5 * 4);  // x is saved, w is not
 }
 
-// At the end of forward alone, exactly the saved bytes and the loss are alive.
-TEST(Saved, ForwardCutKeepsSavedBytes) {
+// At the end of a step that is cut after forward, exactly the saved bytes and the loss are alive.
+TEST(Saved, StepCutAfterForwardKeepsSavedBytes) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
@@ -114,7 +114,7 @@ TEST(Saved, CompileModeSavesSharedKeyHeadsOnce) {
   EXPECT_LT(saved(4, false) - saved(1, false), keys_and_values);  // eager mode saves repeated heads, like PyTorch
 }
 
-TEST(Saved, ForwardCutKeepsTheLoss) {
+TEST(Saved, StepCutAfterForwardKeepsTheLoss) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);
     Training step(config);

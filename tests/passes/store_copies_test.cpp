@@ -1,4 +1,4 @@
-// store_copies: copies of parameters that outlive the step, and casts that stay.
+// store_copies: parameters whose copies outlive the step, and casts that it leaves alone.
 #include "passes/store_copies.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(StoreCopies, KeepsCastsOfParametersThatAnotherOpUpdates) {
   EXPECT_GT(casts_of_parameters(graph, Phase::kForward), 0);
 }
 
-TEST(StoreCopies, ForwardSavesNoStoredCopy) {
+TEST(StoreCopies, ForwardDoesNotSaveStoredCopies) {
   EXPECT_LT(saved_bytes(step_graph(small_step(), passes(true))), saved_bytes(step_graph(small_step(), passes(false))));
 }
 

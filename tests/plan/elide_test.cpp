@@ -1,4 +1,4 @@
-// Elision of copies: assignments that need no copy, and assignments that do.
+// Copy elision: assignments that need a copy, and assignments that do not.
 #include "plan/elide.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
 }
 
-// A slice of rank 0 has offset 0, like the value assigned to it; slices of other ranks do not.
+// The slice of rank 0 has offset 0, like the value assigned to it, but rank 0 keeps the copy like every other rank.
 TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
   for (const int64_t begin : {0, 1}) {
     Step step;
@@ -106,7 +106,7 @@ TEST(Elide, NonPointwiseProducerKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{false, false, false}));
 }
 
-TEST(Elide, PlacesAValueInOneStateOnly) {
+TEST(Elide, ElidesOnlyOneAssignmentOfAValue) {
   Step step;
   const ValueId value = exp(step.build, step.build.source("x", floats({2, 3}), Role::kInput));
   assign(step.build, step.w, value);

@@ -1,4 +1,4 @@
-// Plans: peaks match hand-computed values, live ranges are long enough, and plans of real steps are valid.
+// Plans: peaks match hand-computed values, buffers live as long as they are used, and plans of real steps are valid.
 #include "plan/plan.h"
 
 #include <gmock/gmock.h>
@@ -86,8 +86,8 @@ void expect_sound(const Plan& plan) {
       EXPECT_LE(operand.type.layout.extent() * size_of(operand.type.dtype), buffer.bytes);
       if (buffer.lifetime != Lifetime::kStep) continue;
       const Life& life = lives[static_cast<size_t>(operand.buffer)];
-      EXPECT_LE(life.first, static_cast<int>(i)) << "step " << i << " reads or writes before the bytes are there";
-      EXPECT_GE(life.last, static_cast<int>(i)) << "step " << i << " reads or writes after the bytes are gone";
+      EXPECT_LE(life.first, static_cast<int>(i)) << "step " << i << " uses a buffer before its allocation";
+      EXPECT_GE(life.last, static_cast<int>(i)) << "step " << i << " uses a buffer after it is freed";
     }
   }
   // Buffers stay inside their block, and buffers alive at the same time do not overlap.
@@ -128,7 +128,7 @@ void expect_sound(const Plan& plan) {
     if (action.kind == Action::Kind::kFree) alive -= plan.buffers[static_cast<size_t>(action.index)].bytes;
     peak = std::max(peak, alive);
   }
-  EXPECT_EQ(alive, 0) << "bytes never freed";
+  EXPECT_EQ(alive, 0) << "some bytes are never freed";
   EXPECT_EQ(peak, plan.live_peak_bytes);
   EXPECT_GE(plan.arena_bytes, plan.live_peak_bytes);
   EXPECT_EQ(plan.predicted_peak_bytes(), plan.resident_bytes + plan.arena_bytes);
@@ -280,7 +280,7 @@ TEST(Plan, WorkspaceLivesForItsStep) {
   EXPECT_EQ(plan.live_peak_bytes, 4000 + 4 + 100);
 }
 
-// A value that is held by a variable stays alive until the function ends or the variable is assigned again.
+// A value held by a variable stays alive until the function ends or the variable is reassigned.
 TEST(Plan, EagerVariableKeepsItsValueAlive) {
   const auto peak = [](bool held, bool again) {
     Builder build;

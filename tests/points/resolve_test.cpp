@@ -85,7 +85,7 @@ TEST(Resolve, GivenOptionsOverrideTheEdition) {
   EXPECT_EQ(config.optimizer, Optimizer::k2025);
 }
 
-TEST(Resolve, WarmupOrStepsAloneFillsInTheOther) {
+TEST(Resolve, WarmupOrStepsAloneDeterminesTheOther) {
   EXPECT_EQ(config_of({{"steps", "3"}}).warmup, 5);
   EXPECT_EQ(config_of({{"warmup", "0"}}).steps, 10);
   EXPECT_EQ(config_of({{"edition", "2024"}, {"steps", "3"}}).warmup, 1);

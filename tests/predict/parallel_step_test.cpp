@@ -131,13 +131,13 @@ TEST(RankBytes, ZeroShardingDividesStatesAmongRanks) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters).parameters, 0.5e9);
 }
 
-TEST(RankBytes, ActivationsMatchTheFormulasOfKorthikanti) {
+TEST(RankBytes, ActivationsMatchPublishedFormulas) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10);
   step.kv_width = 1000;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, 10 * 32 * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kFull;
-  // The recomputed layer also holds the gradients of its widest value and of two narrow values.
+  // Backward of the recomputed layer also holds the gradients of its widest value and of two narrow values.
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32 + 12) * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kSelective;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 18 + 32 - 18 + 12) * 1000.0 * 1000);
@@ -157,7 +157,7 @@ TEST(RankBytes, Float32NeedsNoCopiesOfParameters) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 4, wide).gathered, 2 * bytes(Shard::kParameters, 2, {}).gathered);
 }
 
-TEST(RankBytes, ScoresAreStoredTwiceAndMasked) {
+TEST(RankBytes, UnfusedScoresAreStoredTwiceWithAMask) {
   ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   model.context_length = 100;
   const auto of_score = [&](double value_bytes) {
@@ -202,7 +202,7 @@ TEST(RankBytes, HeadsMayBeWiderThanTheModel) {
   EXPECT_DOUBLE_EQ(increase(Checkpointing::kNone, {}), 2 * 2);  // queries and output, 2 bytes each
   EXPECT_DOUBLE_EQ(increase(Checkpointing::kNone, {.repeats_heads = true}), 2 * 4);
   EXPECT_DOUBLE_EQ(increase(Checkpointing::kNone, {.keeps_layouts = true}), 2 * 3);
-  EXPECT_DOUBLE_EQ(increase(Checkpointing::kFull, {}), 2 * 3 / 10.0);  // one layer, and the gradient of its output
+  EXPECT_DOUBLE_EQ(increase(Checkpointing::kFull, {}), 2 * 3 / 10.0);  // queries, output and a gradient of one layer
   EXPECT_DOUBLE_EQ(increase(Checkpointing::kSelective, {}), 2 * 2 + 2 * 1 / 10.0);
 }
 

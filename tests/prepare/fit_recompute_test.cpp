@@ -1,4 +1,4 @@
-// fit_recompute: finds the smallest amount of recomputation that fits, using plans without a device.
+// fit_recompute: finds the least recomputation with which a step fits in memory, without opening a device.
 #include "prepare/fit_recompute.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST_F(FitRecompute, RecomputesTheFewestLayersThatFit) {
   }
 }
 
-TEST_F(FitRecompute, AdvisesOptionsThatNeedLessIfNothingFits) {
+TEST_F(FitRecompute, SuggestsOptionsThatSaveMemoryIfNothingFits) {
   const FittedRecompute fitted = fit(1, {{"mode", "compile"}});
   EXPECT_THAT(fitted.advice, HasSubstr("no other --recompute needs less memory than " + typed_recompute(fitted.text)));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
@@ -76,7 +76,7 @@ TEST(TypedRecompute, MarksChoicesThatOnlyAutoCanMake) {
   EXPECT_EQ(typed_recompute("loss"), "auto (only the loss)");
 }
 
-TEST_F(FitRecompute, KeepsAFixedChoiceForAnyBound) {
+TEST_F(FitRecompute, KeepsAFixedChoiceForAnyMemoryBound) {
   const FittedRecompute fitted = fit(1, {{"recompute", "every=2"}});
   EXPECT_EQ(fitted.text, "every=2");
   EXPECT_EQ(fitted.rule.group, 2);
@@ -92,7 +92,7 @@ TEST_F(FitRecompute, CompiledStepOnAGpuRecomputesCheapNodesOnlyIfItDoesNotFit) {
   EXPECT_TRUE(fitted.rule.local);
   EXPECT_EQ(fitted.rule.group, 0);
   EXPECT_EQ(fitted.text, "cheap ops");
-  EXPECT_EQ(fit(without - 1, {{"mode", "compile"}}).text, "cheap ops");  // the default, auto, does the same
+  EXPECT_EQ(fit(without - 1, {{"mode", "compile"}}).text, "cheap ops");  // also with --recompute auto
 }
 
 }  // namespace

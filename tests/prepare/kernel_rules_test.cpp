@@ -1,4 +1,4 @@
-// --float32-precision and --reproducible: the kernels that they allow, and the description of the arithmetic.
+// --float32-precision and --reproducible: the kernels that these options allow, and the math mode of a record.
 #include "prepare/kernel_rules.h"
 
 #include <gmock/gmock.h>
@@ -125,8 +125,8 @@ TEST(MathMode, DescribesTheKernelsThatRun) {
   EXPECT_EQ(mode({&kOurs}), "float32, predicted");
 }
 
-// Exactly the CPU kernels that multiply matrices state their arithmetic. It is bfloat16 for bfloat16 products only.
-TEST(MathMode, IsStatedByEveryProductKernel) {
+// CPU kernels state their arithmetic if they multiply matrices, and only then. Only bfloat16 products use bfloat16.
+TEST(MathMode, EveryProductKernelStatesItsArithmetic) {
   const Device device = find_device(point_of({{"device", "cpu"}}).config);
   for (const OpCard* op : device.kernels->ops()) {
     for (const Kernel& kernel : device.kernels->of(*op))
@@ -158,7 +158,7 @@ TEST(Float32Precision, SplitNeedsAmx) {
   EXPECT_EQ(reason({{"float32-precision", "ieee"}, {"reproducible", "true"}}), "");
 }
 
-// The plan contains no kernel with different bits, and no step lacks a kernel.
+// Every step has a kernel, and every kernel is reproducible.
 TEST(Reproducible, PlansOnlyKernelsWithTheSameBits) {
   for (const char* mode : {"eager", "compile"}) {
     for (const char* dtype : {"float32", "bfloat16"}) {

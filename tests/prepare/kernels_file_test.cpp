@@ -80,7 +80,7 @@ TEST_F(KernelsFile, ReadsRecordsInEveryOutputFormat) {
   EXPECT_EQ(read_kernels_file(file(to_json(first).dump(2))).size(), 2U);
 }
 
-TEST_F(KernelsFile, NeedsOnlyTheKernelsOfARecord) {
+TEST_F(KernelsFile, ReadsRecordsThatHaveOnlyKernels) {
   const KernelsBySignature choices{{"matmul(a)", "tiles"}};
   EXPECT_EQ(read_kernels_file(file(record_with(choices).dump())), choices);
 }

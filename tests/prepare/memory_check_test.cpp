@@ -1,4 +1,4 @@
-// The memory bound of a step. Explain and bench respect it.
+// The memory bound of a step, which explain and bench respect.
 #include "prepare/memory_check.h"
 
 #include <gmock/gmock.h>
@@ -128,7 +128,7 @@ TEST(MemoryLimit, AutoAdviceStatesThePlannedPeak) {
   EXPECT_THAT(advice, HasSubstr("with --optimizer-in-backward needs " + format_bytes(advised)));
 }
 
-TEST(MemoryLimit, AutoAdvisesOptionsThatNeedLess) {
+TEST(MemoryLimit, AutoSuggestsOptionsThatSaveMemory) {
   const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"mode", "compile"}});
   EXPECT_EQ(point.config.recompute, "auto");
   const Explanation explanation = explain(point, {});

@@ -45,8 +45,8 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
   return prepare(config, find_device(config), known);
 }
 
-// Attention scores take most of the memory of this shape, so an extra tensor that backward of softmax keeps alive
-// changes the peak. The expected bytes are those of PyTorch 2.15, without parameters and batch.
+// Attention scores take most of the memory at this shape, so the peak shows whether backward of softmax keeps an extra
+// tensor alive. The expected bytes are those of PyTorch 2.15, without parameters and batch.
 TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   RunConfig config;
   config.device = "cpu";
@@ -70,7 +70,7 @@ TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   }
 }
 
-// With updates in backward, placing the buffers of these shapes naively leaves gaps that cost 7,936 more bytes.
+// With updates in backward, naive placement of the buffers leaves gaps at these shapes that cost 7,936 bytes.
 TEST(Prepare, UpdatesInBackwardNeverNeedMoreMemory) {
   for (const char* edition : {"2025", "2026"}) {
     for (const char* optimizer : {"2025", "2026", "torch"}) {
@@ -162,7 +162,7 @@ TEST(Prepare, UsesStoredKernelChoices) {
 }
 
 // If a stored choice names a kernel that no longer exists, a new trial decides.
-TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
+TEST(Prepare, MeasuresAgainIfAChosenKernelNoLongerExists) {
   const ResolvedPoint point{tiny({{"pass", "inference"}}), test::find_device_with_twins};
   const PointResult first = run_one(point, {});
   ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;
@@ -227,7 +227,7 @@ TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
   EXPECT_LE(*record.memory.predicted_peak_bytes, kHuge);
 }
 
-// The memory of a trial counts towards the limit, although it is not part of the memory that the step holds.
+// The memory of a kernel trial counts towards the limit, although the step itself does not hold it.
 TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   const std::string limit = std::to_string(kHuge);
   const PointResult result = run_one({tiny({{"memory-limit", limit}, {"recompute", "none"}}), find_greedy_device}, {});
@@ -237,7 +237,7 @@ TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.kernel, "greedy");
 }
 
-// If the loss never materialises the logits, the trial of its kernels does not allocate them.
+// If the loss does not materialise the logits, the trial of its kernels does not allocate them either.
 TEST(Prepare, TrialSkipsUnreadOutputs) {
   const SweepPoint point = point_of({{"d-model", "16"},
                                      {"num-layers", "1"},

@@ -1,4 +1,4 @@
-// Points together with the device that they run on.
+// Points with their device, and the reason why a point cannot run.
 #include "prepare/resolved_point.h"
 
 #include <gmock/gmock.h>

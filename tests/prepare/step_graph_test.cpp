@@ -55,7 +55,7 @@ TEST(StepGraph, KeepAndLowerSelectCompositesByName) {
   EXPECT_THAT(lowered, Contains("swiglu"));
 }
 
-TEST(StepGraph, GpuLowersAttentionThatItsFastKernelsRefuse) {
+TEST(StepGraph, GpuLowersAttentionWithoutAFastKernel) {
   const auto fuses = [](const Options& more) {
     Options options{{"mode", "compile"}, {"d-model", "512"}};
     options.insert(options.end(), more.begin(), more.end());
@@ -101,7 +101,7 @@ TEST(StepGraph, RecomputeAddsClonedNodes) {
   EXPECT_EQ(recomputed({{"recompute", "auto"}}), 0) << "auto is decided by fit_recompute";
 }
 
-// composites_of() lists what an ablation lowers one by one: the composites that can be decomposed.
+// composites_of() lists the composites that can be decomposed, which an ablation lowers one by one.
 TEST(StepGraph, ListsTheCompositesOfAPoint) {
   const std::vector<std::string> modern = composites_of(config_with({{"mode", "compile"}}));
   EXPECT_THAT(modern, Contains("rms_norm"));
@@ -110,7 +110,7 @@ TEST(StepGraph, ListsTheCompositesOfAPoint) {
   EXPECT_THAT(composites_of(config_with({{"edition", "gpt2"}, {"mode", "compile"}})), Contains("layer_norm"));
 }
 
-TEST(StepGraph, DelayNamesAnOpAndAPause) {
+TEST(StepGraph, DelayConsistsOfAnOpAndAPause) {
   EXPECT_FALSE(delayed_op(config_with({})));
   const std::optional<DelayedOp> delayed = delayed_op(config_with({{"delay", "matmul=20us"}}));
   ASSERT_TRUE(delayed);

@@ -1,4 +1,4 @@
-// TimeForecast: data sheets, measured launches, and sizes between measured ones.
+// TimeForecast: times from data sheets, from measured launches, and for sizes that were not measured.
 #include "prepare/time_forecast.h"
 
 #include <gtest/gtest.h>
@@ -195,7 +195,7 @@ TEST(TimeForecast, OtherSizesAreScaledFromTheNearestMeasured) {
     EXPECT_NEAR(prediction.time.at("step") / invented_seconds(plan), 1, 0.02);
     EXPECT_LT(*prediction.measured_share, 0.9);
   }
-  const Plan eager = prepared_tiny({{"mode", "eager"}}).plan;  // no launch of these ops was measured
+  const Plan eager = prepared_tiny({{"mode", "eager"}}).plan;  // contains ops of which no launch was measured
   EXPECT_NEAR(predict(*forecast, eager, forecast->of(eager), Pass::kStep).time.at("step") / invented_seconds(eager), 1,
               0.25);
 }
@@ -263,7 +263,7 @@ TEST(LaunchCosts, AddUpToTheStep) {
   EXPECT_NEAR(whole, expected, 1e-9 * expected);
 }
 
-TEST(LaunchCosts, StateTheRateOfTheFastestProduct) {
+TEST(LaunchCosts, ReportTheRateOfTheFastestProduct) {
   const Plan plan = prepared_tiny().plan;
   LaunchCosts costs(plan);
   EXPECT_EQ(costs.products().flops_per_second, 0);
@@ -285,7 +285,7 @@ TEST(LaunchCosts, StateTheRateOfTheFastestProduct) {
   EXPECT_EQ(of_short_launches.products().flops_per_second, 0);
 }
 
-TEST(LaunchTimes, ReachedSharesReplaceMeasuredCeilings) {
+TEST(LaunchTimes, ReachedSharesOverrideMeasuredRates) {
   const std::filesystem::path folder(testing::TempDir());
   const std::string sheet =
       "title = \"Paper\"\nsource = \"a note\"\nmemory = \"8GiB\"\nbandwidth = 100e9\nlaunch = 1e-6\nfloat32 = 1e12\n";

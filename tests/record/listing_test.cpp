@@ -1,4 +1,4 @@
-// Fields that are read from the listing are equal to those of the whole record.
+// Fields read from the listing equal those of the whole record.
 #include "record/listing.h"
 
 #include <fmt/format.h>

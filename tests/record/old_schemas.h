@@ -79,8 +79,8 @@ inline const std::string kTriggers = R"sql(
     END;
   )sql";
 
-// A listing with all fields in one column, as in versions 4 and 5 or, with `is_of_version_6`, in versions 6 to 9, which
-// add the prediction and the ends of the confidence interval.
+// A listing with all fields in one column, as in versions 4 and 5. With `is_of_version_6`, it also has the prediction
+// and the ends of the confidence interval, as in versions 6 to 9.
 inline std::string listing_in_one_column(bool is_of_version_6) {
   const std::string prediction = is_of_version_6 ? "'$.prediction.time'," : "";
   std::vector<std::string> figures{"count", "mean", "median", "std", "std_population", "min", "max"};

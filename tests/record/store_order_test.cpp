@@ -1,4 +1,4 @@
-// The order of stored records, and the runs that took records from the store.
+// The order of stored records, and runs that reused stored records.
 #include <gtest/gtest.h>
 
 #include "record/store_fixture.h"
@@ -23,7 +23,7 @@ TEST_F(StoreTest, OrdersRecordsByDateAndThenById) {
   EXPECT_EQ(store.finished_by_asked_hash(record.binary.id).at("one"), 3);
 }
 
-// A command that takes every point from the store adds no record of its own.
+// A run that takes every point from the store adds no record, and must still be found by its name.
 TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyReused) {
   Store store = Store::open(path_);
   EXPECT_FALSE(store.newest_resumed());
@@ -40,7 +40,7 @@ TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyReused) {
   EXPECT_TRUE(store.has_run("2026-01-02T10:16:00Z-2"));
   EXPECT_TRUE(store.has_run(sample_record().run));
   EXPECT_FALSE(store.has_run("T10:16:00Z-2"));
-  store.add_resumed("2026-01-01T10:15:00Z-3", both);  // an imported note on an older run
+  store.add_resumed("2026-01-01T10:15:00Z-3", both);  // an older run, added by an import
   EXPECT_EQ(store.newest_resumed()->run, "2026-01-02T10:16:00Z-2");
   EXPECT_EQ(store.newest_resumed()->created, "2026-01-02T10:16:00Z");
   EXPECT_EQ(store.newest_resumed()->taken_id, second);

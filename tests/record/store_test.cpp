@@ -26,8 +26,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// Runs `body` in a child process and returns the id of the child, which exits with 1 if `body` throws, otherwise with
-// 0.
+// Runs `body` in a child process, which exits with 1 if `body` throws and with 0 otherwise. Returns the child's id.
 template <class Body>
 pid_t in_child(Body body) {
   const pid_t child = fork();
@@ -101,7 +100,7 @@ TEST_F(StoreTest, FindsFinishedTracesWithEnoughSteps) {
   EXPECT_EQ(name_with(4), "");
 }
 
-TEST_F(StoreTest, OnlyMeasuredPointsAreFinished) {
+TEST_F(StoreTest, OnlyMeasuredPointsCountAsFinished) {
   const std::pair<Status, bool> cases[] = {{Status::kOk, true},           {Status::kOutOfMemory, false},
                                            {Status::kUnsupported, false}, {Status::kTimeout, false},
                                            {Status::kFailed, false},      {Status::kInterrupted, false}};
@@ -137,7 +136,7 @@ TEST_F(StoreTest, FindsFinishedRecordsByRequestHash) {
   EXPECT_FALSE(store.record_at(newest + 100));
 }
 
-TEST_F(StoreTest, RecordsWithoutAHashAreNeverFinished) {
+TEST_F(StoreTest, RecordsWithoutAHashNeverCountAsFinished) {
   Store store = Store::open(path_);
   Record record = sample_record();
   record.config_hash = "";
@@ -297,8 +296,8 @@ TEST_F(StoreTest, RejectsOtherDatabases) {
 
 static_assert(old_schemas::kCount + 1 == Store::kSchemaVersion, "add the previous schema to old_schemas.h");
 
-// Records are kept, and so are choices and peaks unless their old tables lack information. Reading leaves the file
-// unchanged.
+// An upgrade keeps records, and keeps kernel choices and peaks unless their old tables lack information. Reading
+// leaves the file unchanged.
 TEST_F(StoreTest, ReadsAndUpgradesStoresOfEveryEarlierSchema) {
   for (size_t version = 1; version <= old_schemas::kCount; ++version) {
     fs::remove(path_);
@@ -367,7 +366,7 @@ TEST_F(StoreTest, RejectsNewerSchemas) {
   EXPECT_THAT(open_error(), HasSubstr("newer laptime"));
 }
 
-// Opening a file for writing ends its write-ahead log mode. Only the program that owns the file may decide that.
+// Opening a database for writing would end its write-ahead log mode, which only the program that owns it may do.
 TEST_F(StoreTest, LeavesDatabasesOfOtherProgramsUntouched) {
   execute("PRAGMA journal_mode = WAL; CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a')");
   const std::string before = bytes_of(path_);
@@ -386,7 +385,7 @@ TEST_F(StoreTest, ReadingKeepsTheJournalMode) {
   EXPECT_EQ(bytes_of(path_), before);
 }
 
-TEST_F(StoreTest, UnreadableRowHidesNoOtherRow) {
+TEST_F(StoreTest, UnreadableRowDoesNotHideOtherRows) {
   Store store = Store::open(path_);
   store.append(sample_record("first"));
   Record newer = sample_record("newer");
@@ -481,7 +480,7 @@ TEST_F(StoreTest, ErrorsNameDirectoriesAndMissingFiles) {
   EXPECT_THAT(open_error(directory_ / "file" / "records.db"), HasSubstr("does not exist"));
 }
 
-TEST_F(StoreTest, MissingPermissionIsAnErrorButReadingWorks) {
+TEST_F(StoreTest, WriteProtectedStoreCanOnlyBeRead) {
   Store::open(path_).append(sample_record());
   fs::permissions(path_, fs::perms(0444));
   fs::permissions(directory_, fs::perms(0755));
@@ -489,7 +488,7 @@ TEST_F(StoreTest, MissingPermissionIsAnErrorButReadingWorks) {
     if (geteuid() == 0 && seteuid(65534) != 0) return;  // root may write anywhere
     const std::string message = open_error();
     if (message.find("no permission to write") == std::string::npos) throw Error(message);
-    if (whole_records(Store::open(path_, Store::Access::kRead)).size() != 1) throw Error("cannot be read");
+    if (whole_records(Store::open(path_, Store::Access::kRead)).size() != 1) throw Error("the record cannot be read");
     const std::string elsewhere = open_error(directory_ / "new.db");
     if (elsewhere.find("cannot be created") == std::string::npos) throw Error(elsewhere);
   });

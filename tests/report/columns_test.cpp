@@ -46,7 +46,7 @@ TEST(Columns, AcceptEveryHeaderAsAName) {
   }
 }
 
-TEST(Columns, ShowDuplicatesOnce) {
+TEST(Columns, RepeatedColumnsAppearOnce) {
   const std::vector<Record> records = stored_records();
   const RecordList list(records);
   const auto titles = [&](const char* columns) {

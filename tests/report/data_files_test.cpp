@@ -20,7 +20,7 @@ std::vector<std::vector<std::string>> read_csv(std::string_view text) {
   return rows;
 }
 
-TEST(Csv, HasOneCellPerColumnAndNoFormula) {
+TEST(Csv, HasOneCellPerColumnAndNoFormulas) {
   const auto rows = read_csv(csv(stored_records(), "all"));
   ASSERT_EQ(rows.size(), 11U);
   for (const auto& row : rows) {
@@ -48,7 +48,7 @@ TEST(Csv, NegativeNumbersStayNumbers) {
 }
 
 // Numeric cells are plain numbers, and the order of the columns does not depend on the records.
-TEST(Csv, NarrowFormHasColumnsWithValuesInAFixedOrder) {
+TEST(Csv, DefaultColumnsHaveValuesAndAFixedOrder) {
   const auto rows = read_csv(csv(stored_records()));
   ASSERT_EQ(rows.size(), 11U);
   std::vector<std::string> all = read_csv(csv({}))[0];

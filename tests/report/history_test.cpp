@@ -75,7 +75,7 @@ TEST(History, SeparatesRecordsThatDifferInAnOption) {
     one.config.json()["threads"] = 1;
     Record two = made(build, 1);
     two.config.json()["threads"] = 2;
-    // The stopping rule chose these numbers, and a budget does not change a step.
+    // The stopping rule chose `steps`, and a budget does not change a step, so neither separates records.
     for (Record* const record : {&one, &two}) {
       record->stopping.rule = "interval";
       record->config.json()["steps"] = 5 + build;

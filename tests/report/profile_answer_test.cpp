@@ -28,7 +28,7 @@ class Profile : public TraceTest {
     return sum;
   }
 
-  // The value of a column in the first row that has a cell with this text; null if there is none.
+  // The value of column `key` in the first row that has a cell with text `row_text`; null if there is no such row.
   static Json cell(const Table& table, const std::string& row_text, std::string_view key) {
     for (const TableRow& row : table.rows) {
       bool found = false;

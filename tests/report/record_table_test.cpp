@@ -285,7 +285,7 @@ TEST(AttentionTable, ShowsSizesThatDoNotFit) {
   EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +does not fit"));
 }
 
-TEST(AttentionTable, PointsThatDifferInMoreThanSizeHaveARowEach) {
+TEST(AttentionTable, PointsThatDifferInMoreThanSizeHaveSeparateRows) {
   std::vector<Record> records = attention_records();
   records[1] = records[0];
   records[1].name += "/warmup:3";

@@ -25,7 +25,7 @@ inline std::vector<Record> stored_records() {
   return records;
 }
 
-// The message of the Error that `run` throws; "no error" if it throws none.
+// The message of the Error that `run` throws, or "no error".
 template <class Run>
 std::string message_of(const Run& run) {
   try {
@@ -57,7 +57,7 @@ inline std::string json(std::span<const Record> records) {
   return text_from([&](const TextSink& sink) { json(RecordList(records), sink); });
 }
 
-// The points of these records before they ran: name, label and configuration.
+// Records with only the name, label and configuration of the given records, as before their points run.
 inline std::vector<Record> planned(const std::vector<Record>& records) {
   std::vector<Record> planned(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
@@ -68,7 +68,7 @@ inline std::vector<Record> planned(const std::vector<Record>& records) {
   return planned;
 }
 
-// The table that is written row by row while the points run.
+// The table as a sweep prints it, row by row while the points run.
 inline std::string streamed(const std::vector<Record>& records, const TableStyle& style,
                             const char* columns = "default") {
   TableStream stream(style, columns, RecordList(planned(records)));

@@ -66,8 +66,8 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
-// A filter first excludes records by the columns of the listing, and then reads the remaining records whole. The result
-// must be the same as from whole records.
+// A filter first excludes records by the columns of the listing, and then reads the remaining records whole. It must
+// find the same records as if it read all of them whole.
 TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;

@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// The table with this name in the JSON output of the answer. If there is none, the test fails.
+// The table with this name in the JSON output of the answer. Fails the test if it is missing.
 inline Table table_named(const PointAnswer& answer, std::string_view name) {
   for (const AnswerPart& part : answer.parts) {
     if (part.for_data && part.table.name == name) return part.table;

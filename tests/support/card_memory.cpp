@@ -8,7 +8,7 @@ namespace laptime::test {
 
 namespace {
 
-constexpr size_t kAlignment = 64;  // of the elements, in bytes; the same as on the host
+constexpr size_t kAlignment = 64;  // alignment of the elements in bytes, as on the host
 constexpr int64_t kSharedBytes = int64_t{64} << 20;
 
 }  // namespace

@@ -19,8 +19,8 @@
 namespace laptime::test {
 namespace {
 
-// Fibers are slow, so on the host CUDA kernels run only at points whose inputs have few elements. In float16 they run
-// only with contiguous operands, because loads and stores are the same as in bfloat16.
+// On the host, CUDA kernels run as slow fibers, so they run only at points whose inputs have few elements, and in
+// float16 only with contiguous operands, because loads and stores are the same as in bfloat16.
 bool runs_cuda(DType dtype, Arrangement arrangement, const Signature& signature) {
   constexpr int64_t kMostElements = 6000;
   for (const TensorType& type : signature.in) {
@@ -34,11 +34,11 @@ struct Point : Operands {
   Expected& expected;
 };
 
-// One launch with operands in its own memory.
+// One launch, with its own copies of the operands.
 class Launch {
  public:
-  // `way` selects the queue of the device. `overwrites`: outputs that overwrite an input. Optional outputs get no
-  // memory unless `optional_outputs`.
+  // `way` selects the queue of the device, and `overwrites` lists outputs that overwrite an input. Optional outputs get
+  // memory only if `optional_outputs`.
   Launch(Point& point, const Kernel& kernel, const KernelDevice& device, int way, bool optional_outputs,
          std::span<const Update> overwrites = {});
   // Describes the error in the result; empty if it is correct.
@@ -156,7 +156,7 @@ std::string Launch::norm_error(Point& point, const Kernel& kernel, size_t output
   double largest = 0;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double exact = truth[static_cast<size_t>(i)];
-    if (!std::isfinite(view.at(i))) continue;  // overflowed the type; value_error has checked it
+    if (!std::isfinite(view.at(i))) continue;  // an overflow of the type, which value_error() has checked
     const double error = std::abs(view.at(i) - exact);
     error_squares += error * error;
     squares += exact * exact;
@@ -195,8 +195,8 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Sets of overwrites that the op card and the types permit: each one alone and, last, several together that do
-// not conflict.
+// Sets of overwrites that the op card and the types permit: each overwrite alone, and finally a set of overwrites that
+// do not conflict.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;
@@ -216,8 +216,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches again in every way from device.first_again on. Describes a difference in bits from `first`, or returns an
-// empty string.
+// Launches again in each way that must give the bits of `first`. Describes a difference, or returns an empty string.
 std::string different_way(Point& point, const Kernel& kernel, const KernelDevice& device, const Launch& first,
                           std::span<const Update> overwrites = {}) {
   for (int way = device.first_again; way < kWays; ++way) {

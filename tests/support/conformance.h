@@ -1,4 +1,4 @@
-// Checks every kernel against the reference of its op, over types, layouts and shapes. The test file of an op is a
+// Checks every kernel against the reference of its op, for many types, layouts and shapes. The test file of an op is a
 // table of cases:
 //
 //   LAPTIME_CONFORMANCE(Gelu, {{.op = &kGelu, .attributes = GeluAttributes{true}, .inputs = {{{3, 17}}}}});
@@ -46,10 +46,10 @@ struct ConformanceCase {
   std::vector<Arrangement> may_refuse{};
   // Accepted error: the change of the exact result when every input changes by `slack` units in the last place of
   // float32 (of tf32 for kernels with tf32 products), plus `slack` such units of the result, plus rounding to the type
-  // of the output. Reductions and products may have four times this error, because partial sums are rounded too. With
-  // 0, a result must equal the exact one, rounded to the type of the output. With 16-bit inputs, a kernel that rounds
-  // between products may also have four times the change that results when the inputs change by half a unit of their
-  // type. cuBLASLt may round a product to the 16-bit type of its result before it adds the bias.
+  // of the output. Reductions and products may have four times this error, because partial sums are rounded too. If
+  // `slack` is 0, a result must equal the exact result rounded to the type of the output. With 16-bit inputs, the error
+  // of a kernel that rounds between products may also include four times the effect of changing each input by half a
+  // unit of its type. cuBLASLt may round a product to the 16-bit type of its result before it adds the bias.
   double slack = 3;
   // Additional error, in units in the last place of 1.0F (ignored if `slack` is 0), for results that are differences of
   // numbers near 1.
@@ -57,7 +57,7 @@ struct ConformanceCase {
   PlainLoops plain = nullptr;  // computes the first output of a product; null for other ops
 };
 
-// A row of a case table with one type, which the test checks in each arrangement of the row.
+// A row of a case table with one type, checked in each arrangement of the row.
 struct ConformancePoint {
   ConformanceCase row;
   DType dtype;
@@ -73,7 +73,7 @@ void check_conformance(const ConformancePoint& point);
 // Describes the error of one CPU kernel with contiguous operands; empty if the kernel is correct.
 std::string conformance_error(const ConformanceCase& row, DType dtype, const Kernel& kernel);
 
-// One case per shape, with this shape for all inputs.
+// One case per shape, in which all inputs have that shape.
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes);
 // Shapes with remainders at every level of blocking.
 const std::vector<Shape>& pointwise_shapes();

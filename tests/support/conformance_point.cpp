@@ -17,7 +17,7 @@ namespace {
 // The largest relative error of rounding to a 16-bit type.
 double half_unit(DType dtype) { return dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11; }
 
-// The input index of one factor if the signature is a product with a bias; otherwise absent.
+// The index of a factor among the inputs of a product with a bias; absent for other signatures.
 std::optional<size_t> factor_beside_bias(const Signature& signature) {
   if (signature.op == &kAddmm) return 1;
   if (signature.op != &kLinear) return std::nullopt;
@@ -92,7 +92,7 @@ const std::vector<std::vector<double>>& Expected::tolerance(const Kernel& kernel
   }
   if (!kernel.rounds_between_products || !is_16_bit_float(operands_.signature.in[0].dtype)) return tolerance_;
   if (tolerance_of_rounding_.empty()) {
-    constexpr double kSlack = 4;  // because changes of terms may cancel in every random draw
+    constexpr double kSlack = 4;  // allows for draws in which the changes of terms cancel
     tolerance_of_rounding_ = tolerance_;
     add_sensitivity(half_unit(operands_.signature.in[0].dtype), kSlack, tolerance_of_rounding_);
   }

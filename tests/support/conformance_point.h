@@ -34,8 +34,7 @@ class Expected {
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
   bool has_plain = false;
   // Largest error accepted in the first output of a cuBLASLt product, instead of twice largest_plain_error: cuBLASLt
-  // specifies neither the order of its additions nor whether they round or truncate. Call it only if the case has plain
-  // loops.
+  // specifies neither the order of its additions nor whether they round or truncate. Requires plain loops in the case.
   double largest_library_error();
 
  private:

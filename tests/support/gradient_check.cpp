@@ -43,7 +43,7 @@ Forward forward_of(const GradientCase& test) {
   return forward;
 }
 
-// Random weights of the elements of an output in the loss.
+// Random weights by which the loss multiplies the elements of an output.
 std::vector<double> weights_of(const Graph& graph, ValueId output) {
   return random_values({.shape = graph.value(output).type.shape()}, DType::kFloat64,
                        7 + static_cast<uint64_t>(output.index));

@@ -1,4 +1,4 @@
-// Keeps pages inaccessible except during transfers and launches.
+// Makes the pages of device memory accessible only during transfers and launches.
 #include "support/guarded_backend.h"
 
 #include <sys/mman.h>

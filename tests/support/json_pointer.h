@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// The value at the pointer. Missing members are added. The escapes ~0 and ~1 are not supported.
+// The value at the pointer. Adds missing members. Does not support the escapes ~0 and ~1.
 inline Json& at_pointer(Json& json, std::string_view pointer) {
   if (pointer.empty()) return json;
   const size_t end = std::min(pointer.find('/', 1), pointer.size());

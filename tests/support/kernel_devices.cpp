@@ -55,7 +55,7 @@ const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
                              .first_again = 1,
                              .is_slow = true};
 
-// The libraries of tests/fake_cuda, which run a kernel in only one way, so all ways are the same.
+// The libraries of tests/fake_cuda. Each way repeats the same launch on another queue.
 const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                                 static LibraryQueue queues[kWays];
                                 return queues[way];
@@ -64,13 +64,13 @@ const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                               .first_again = 1,
                               .is_slow = true};
 
-// True if a function comes from a library of tests/fake_cuda, which tests find on their run path.
+// True if a function comes from a library of tests/fake_cuda, which the loader finds on the RUNPATH of tests.
 bool is_stand_in(const void* function) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && std::string_view(info.dli_fname).find("/fake_cuda/") != std::string_view::npos;
 }
 
-// The CUDA libraries to use with the first card. On a real card, a fake never replaces a library that is not installed.
+// The CUDA libraries to use with the first card. A real card never uses a fake library in place of a missing one.
 cuda::CudaLibraries libraries_of_card() {
   const cuda::FoundDriver found = cuda::find_driver();
   cuda::CudaLibraries libraries = cuda::find_libraries();

@@ -16,7 +16,7 @@ enum class Values : uint8_t {
   kPositive,  // from 0.25 to 3
   kUnit,      // strictly between 0 and 1
   kExtreme,   // like kSigned, but half are zeros, infinities, NaN, denormals, the largest floats, +-80 ...
-  kRare,      // like kExtreme, but only one in 32 is such a value, and none is a largest float
+  kRare,      // like kExtreme, but only one in 32 values is extreme, and none is a largest float
   kIndices,   // whole numbers in [0, bound)
   kConstant,  // every element is `bound`
 };

@@ -65,8 +65,8 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// The options of compile mode. Composites that can be split into groups of rows are kept only if `splits`, all others
-// always.
+// The options of compile mode. They keep all composites or, without `splits`, only the composites that cannot be split
+// into groups of rows.
 inline PipelineOptions compile_options(const RunConfig& config, bool splits = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();

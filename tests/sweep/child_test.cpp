@@ -1,4 +1,4 @@
-// Points in child processes: a point gets a record however its process ends.
+// Points in child processes: every point gets a record, however its process ends.
 #include "sweep/child.h"
 
 #include <gmock/gmock.h>
@@ -145,7 +145,7 @@ TEST(Child, ReportsFailedCheck) {
   EXPECT_THAT(printed, HasSubstr("internal check failed"));
 }
 
-TEST(Child, DistinguishesForeignKillFromOomKill) {
+TEST(Child, DistinguishesOomKillFromOtherKills) {
   const Record record = record_of([](const PointHooks&) {
     raise(SIGKILL);
     return finished();
@@ -265,7 +265,7 @@ void compute(std::chrono::milliseconds time) {
   while (std::chrono::steady_clock::now() < end) {}
 }
 
-TEST(Child, SlowComputingChildIsNotHung) {
+TEST(Child, SlowBusyChildIsNotKilledAsHung) {
   const Record record = record_of(
       [](const PointHooks& hooks) {
         hooks.progress({.stage = "plan"});
@@ -326,7 +326,7 @@ PointResult step_until_asked(const PointHooks& hooks) {
   return finished();
 }
 
-TEST(Child, FirstSignalLetsTheStepEnd) {
+TEST(Child, FirstSignalStopsTheChildAfterItsStep) {
   ChildCallbacks callbacks;
   bool sent = false;
   callbacks.progress = [&](const PointProgress& progress, Seconds) {
@@ -348,7 +348,7 @@ TEST(Child, SignalBeforeTheStartInterruptsTheChild) {
   EXPECT_THAT(record.reason, StartsWith("stopped by a signal"));
 }
 
-TEST(Child, EveryStopSignalLetsTheStepEnd) {
+TEST(Child, EveryStopSignalStopsTheChildAfterItsStep) {
   for (const EndingSignal& signal : ending_signals()) {
     if (signal.answer != SignalAnswer::kStop) continue;
     SCOPED_TRACE(signal.number);
@@ -365,7 +365,7 @@ TEST(Child, EveryStopSignalLetsTheStepEnd) {
   }
 }
 
-TEST(Child, StopRequestOnTheInputLetsTheStepEnd) {
+TEST(Child, StopRequestOnTheInputStopsTheChildAfterItsStep) {
   Pipe asker;
   ChildCallbacks callbacks;
   bool sent = false;
@@ -459,7 +459,7 @@ TEST(Child, DiesWithItsParent) {
   }
   close(ends[1]);
   char byte = 0;
-  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // 0 only after every process has closed the other end
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // end of file: every process has closed the other end
   close(ends[0]);
 }
 

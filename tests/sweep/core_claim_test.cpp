@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-TEST(CoreClaim, IsExclusiveWhileItExists) {
+TEST(CoreClaim, IsExclusiveUntilReleased) {
   const FakeRoot folder;
   const auto file = folder.path() / "cores";
   const std::vector<int64_t> low{0, 1};
@@ -20,7 +20,7 @@ TEST(CoreClaim, IsExclusiveWhileItExists) {
   ASSERT_TRUE(first);
   EXPECT_FALSE(CoreClaim::take(low, file));
   EXPECT_FALSE(CoreClaim::take(middle, file));
-  const std::optional<CoreClaim> second = CoreClaim::take(high, file);  // a failed claim keeps nothing
+  const std::optional<CoreClaim> second = CoreClaim::take(high, file);  // the failed claim holds no cores
   EXPECT_TRUE(second);
   first.reset();
   EXPECT_TRUE(CoreClaim::take(low, file));

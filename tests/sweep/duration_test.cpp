@@ -6,7 +6,7 @@
 namespace laptime {
 namespace {
 
-TEST(TimeLeft, FollowsTheCostOfThePoints) {
+TEST(TimeLeft, ScalesWithTheCostOfPoints) {
   TimeLeft left({1, 1, 10});
   EXPECT_EQ(left.estimate(0, std::nullopt, Seconds(0)), std::nullopt);
   left.finished(0, Seconds(2));

@@ -1,4 +1,4 @@
-// Requests to ranks, and the reasons why ranks end.
+// Requests to ranks, and reasons why ranks ended.
 #include "sweep/rank_messages.h"
 
 #include <gtest/gtest.h>

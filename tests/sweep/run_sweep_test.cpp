@@ -205,7 +205,7 @@ TEST_F(Bench, ResumeWaitsForPointsThatAnotherProgramMeasures) {
   const auto points = points_of({"8", "16", "24"});
   Store::open(store_).check_writable();
   const Record described = describe_point(points[0]);
-  // The test acts as another program: it claims the first point until the others are done, and then stores that point.
+  // The test acts as another program: it claims the first point until the other points are done, and then stores it.
   std::optional<PointClaim> claim = PointClaim::take(store_, described);
   ASSERT_TRUE(claim.has_value());
   std::vector<size_t> order;
@@ -233,7 +233,7 @@ TEST_F(Bench, ResumeWaitsForPointsThatAnotherProgramMeasures) {
   EXPECT_EQ(whole_records(Store::open(store_)).size(), 3U);
 }
 
-TEST_F(Bench, ResumeMeasuresAPointWhoseOwnerGaveUp) {
+TEST_F(Bench, ResumeMeasuresAPointWhoseClaimWasReleased) {
   const auto points = points_of({"8"});
   Store::open(store_).check_writable();
   const Record described = describe_point(points[0]);

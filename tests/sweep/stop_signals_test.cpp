@@ -10,8 +10,7 @@
 namespace laptime {
 namespace {
 
-// True for signals whose default action does not terminate a process, and for signals that cannot be caught, according
-// to signal(7).
+// True for signals that do not terminate a process by default, and for signals that cannot be caught, as in signal(7).
 bool ends_no_program(int number) {
   constexpr std::array kOthers{SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH, SIGKILL, SIGSTOP};
   return std::find(kOthers.begin(), kOthers.end(), number) != kOthers.end();

@@ -50,7 +50,7 @@ TEST(Percents, FormatWholePercentsAndChanges) {
 }
 
 TEST(Percents, WholePercentsAddUpTo100) {
-  EXPECT_THAT(whole_percents({455, 305, 240}), ElementsAre(46, 30, 24));  // rounding each separately would give 101
+  EXPECT_THAT(whole_percents({455, 305, 240}), ElementsAre(46, 30, 24));  // separate rounding would give 101
   EXPECT_THAT(whole_percents({1, 1, 1}), ElementsAre(34, 33, 33));
   EXPECT_THAT(whole_percents({0, 7}), ElementsAre(0, 100));
   EXPECT_THAT(whole_percents({0, 0}), ElementsAre(0, 0));

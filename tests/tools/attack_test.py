@@ -14,7 +14,7 @@ from attacks.outcome import Outcome, records_of, table  # noqa: E402
 
 
 class StoredRecords:
-    """Stands in for the setting of an attack, with a store that contains the given records."""
+    """A stand-in for the setup of an attack, whose store contains the given records."""
 
     folder = Path("/nowhere")
 

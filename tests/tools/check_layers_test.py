@@ -62,7 +62,7 @@ class CheckLayers(unittest.TestCase):
         self.expect("ops/one/one.cpp", "ops/two/two.h", allowed=True)
         self.expect("ops/one/one.cpp", "backend/cpu/a.h", allowed=False)
 
-    def test_rejects_files_outside_of_layers(self):
+    def test_rejects_files_outside_layers(self):
         self.expect("elsewhere/b.cpp", "base/a.h", allowed=False)
         (self.root / "src/elsewhere/b.cpp").unlink()
         self.expect("graph/b.cpp", "a.h", allowed=False)

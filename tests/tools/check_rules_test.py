@@ -62,7 +62,7 @@ BREAKING = {
     ],
 }
 
-# (file, line that no rule forbids in it).
+# (file, line that the rules allow in this file).
 ACCEPTED = [
     ("src/passes/fuse.cpp", "if (node.op->is_cast) fold();  // not node.op == &kCast"),
     ("src/passes/differentiate.cpp", '#include "ops/pointwise/pointwise.h"'),
@@ -173,7 +173,7 @@ class CheckRules(unittest.TestCase):
 
 
 class Riddles(unittest.TestCase):
-    def test_rejects_new_comments_that_open_like_a_riddle(self):
+    def test_rejects_new_comments_with_vague_openings(self):
         diff = """--- a/src/plan/plan.cpp
 +++ b/src/plan/plan.cpp
 @@ -3,0 +4,3 @@

@@ -47,7 +47,7 @@ class CheckUnity(unittest.TestCase):
                 found = self.check(hidden(first), hidden(second))
                 self.assertEqual(found, [f"src/plan/b_test.cpp:3: {name} is defined in src/plan/a_test.cpp too"])
 
-    def test_finds_static_functions_and_constants_outside_of_anonymous_namespaces(self):
+    def test_finds_static_functions_and_constants_outside_anonymous_namespaces(self):
         code = "namespace laptime {\nstatic int half(int x) { return x / 2; }\nconstexpr int kHalf = 2;\n}\n"
         self.assertEqual([found.split(": ", 1)[1].split()[0] for found in self.check(code, code)], ["half(int)", "kHalf"])
 

@@ -1,4 +1,4 @@
-"""The id of the kernels changes with the kernel sources and the compiler, and not with other commits."""
+"""The kernels id changes with the kernel sources and the compiler, but not with commits to other files."""
 
 import re
 import shutil

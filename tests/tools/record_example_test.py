@@ -1,4 +1,4 @@
-"""The example in the documentation of records: its layout loses nothing, and it comes from the command next to it."""
+"""The example record in the documentation: its layout keeps the JSON value, and the page shows its command."""
 
 import importlib.util
 import json

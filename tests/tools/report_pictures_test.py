@@ -1,4 +1,4 @@
-"""tools/report_pictures.py: docs/images has exactly its pictures, and its sweep varies every axis of a page."""
+"""tools/report_pictures.py makes exactly the pictures in docs/images, and its sweep varies every axis of a page."""
 
 import sys
 import tomllib

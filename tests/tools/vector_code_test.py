@@ -1,4 +1,4 @@
-"""The compiler vectorises the loops of strip kernels. A branch that cannot become a mask would make them scalar."""
+"""The compiler vectorises the loops of strip kernels. A branch that cannot become a mask would make a loop scalar."""
 
 import os
 import re

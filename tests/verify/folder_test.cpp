@@ -33,7 +33,7 @@ TEST_P(VerifyFolder, PassesInEveryComparison) {
   for (const VerifiedGroup& group : file.groups) {
     for (const Comparison& comparison : group.comparisons) compared += comparison.skipped ? 0 : 1;
   }
-  // Five losses and every key, each in two types, and one comparison of the two versions of the configuration.
+  // Five losses and every key are compared in two types, and the two versions of the configuration once.
   EXPECT_EQ(compared, 2 * (5 + golden.keys.size()) + 1);
 }
 

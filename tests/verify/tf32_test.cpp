@@ -1,4 +1,4 @@
-// Verification of TF32 products: it has its own tolerances and runs no other type.
+// Verification of TF32 products, which has its own tolerances and runs no other type.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ RunConfig on_one_thread() {
   return machine;
 }
 
-// The CPU, in place of a card that multiplies in TF32.
+// The CPU, as a stand-in for a card that multiplies in TF32.
 Device multiplies_tf32(const RunConfig& config) {
   EXPECT_EQ(config.dtype, Precision::kTf32);
   RunConfig on_cpu = config;

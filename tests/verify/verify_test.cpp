@@ -149,7 +149,7 @@ TEST(VerifyKernelChoices, AreLookedUpByDevice) {
   EXPECT_EQ(asked, std::set<std::string>{device_key(find_device(on_threads(2)))});
 }
 
-// The pinned kernel belongs to a bfloat16 step. It is used there, and ignored in float32 without an error.
+// The pinned kernel belongs to a bfloat16 step. Bfloat16 steps use it, and float32 steps ignore it without an error.
 TEST(VerifyKernelChoices, UseTheKernelsFile) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
@@ -175,8 +175,8 @@ TEST(VerifyKernelChoices, UseTheKernelsFile) {
               HasSubstr("contains no kernel choice for"));
 }
 
-// A device on which the kernels of each op are rotated by `number`, except that the reference stays last. With
-// `references`, an op that has a reference has no other kernel.
+// A device on which the kernels of each op are rotated by `number`, but the reference stays last. With `references`,
+// ops that have a reference have no other kernel.
 FindDevice reordered(size_t number, bool references) {
   return [=](const RunConfig& config) {
     Device device = find_device(config);
@@ -461,7 +461,7 @@ TEST(Verify, ReportsProgress) {
   EXPECT_EQ(stages.back(), "float16: step 10 of 10");
 }
 
-TEST(Verify, RejectsDeviceWithoutValues) {
+TEST(Verify, RejectsDeviceThatComputesNoValues) {
   RunConfig machine;
   machine.device = "roofline:h100";
   EXPECT_THAT(error_of([&] { verify_golden(read_golden(golden_path("tiny_2026")), machine); }),

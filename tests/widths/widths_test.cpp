@@ -1,6 +1,6 @@
 // The loss, logits, gradients and weights have identical bits for any vector width, on all processors with fused
-// multiply-adds. This is tested for the instruction sets of this machine and, if none has 16 lanes, for kernels
-// compiled for AVX2 with 16 lanes.
+// multiply-adds. The test runs the instruction sets of this machine and, if none has 16 lanes, kernels compiled for
+// AVX2 with 16 lanes.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Compares each access with earlier ones.
+// Compares each access to an element with earlier accesses.
 #include "support/cuda/access_log.h"
 
 #include <fmt/format.h>

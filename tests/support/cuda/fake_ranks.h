@@ -14,8 +14,8 @@
 
 namespace laptime::test {
 
-// Runs body(backend, group) on a thread for each rank. The backend has joined the group. Rank r uses the fake card r %
-// cards.
+// Runs body(backend, group) on a thread for each rank, with a backend that has joined the group. Rank r uses the fake
+// card r % cards.
 inline void run_cuda_ranks(int ranks, int cards, const cuda::CudaOptions& options,
                            const std::function<void(cuda::CudaBackend&, LocalGroup&)>& body) {
   static constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it

@@ -1,4 +1,4 @@
-// Runs the threads of a block in turns. Each runs until it ends or waits for others at a barrier or an exchange.
+// Runs the threads of a block in turns. Each thread runs until it ends or has to wait at a barrier or an exchange.
 #include "support/cuda/host_grid.h"
 
 #include <setjmp.h>  // NOLINT(modernize-deprecated-headers): _setjmp is not in <csetjmp>
@@ -329,8 +329,8 @@ void Block::run_waiting() {
   }
 }
 
-// Completes the exchange of each warp that waits at an exchange. Returns false if no warp waits; throws if only some
-// threads of a warp do.
+// Completes the exchange of each waiting warp. Returns false if no warp waits; throws if only some threads of a warp
+// wait.
 bool Block::resolve_exchanges() {
   bool any = false;
   for (size_t begin = 0; begin < lanes_.size(); begin += kWarp) {

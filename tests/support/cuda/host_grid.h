@@ -26,8 +26,7 @@ constexpr HostKernel host_kernel() {
           }};
 }
 
-// The order in which the threads of a block, and the blocks of a grid, take turns; kDrawn is a
-// pseudorandom order.
+// The order in which the threads of a block, and the blocks of a grid, take turns. kDrawn is a pseudorandom order.
 enum class Turns : uint8_t { kForward, kBackward, kDrawn };
 
 // If `checked`, every memory access is tracked, and these errors are reported:
