@@ -72,7 +72,7 @@ if(LAPTIME_SANITIZE)
   list(REMOVE_ITEM test_folders report export explain verify cli support widths)
 endif()
 
-# Adds the tests of a program. The ops have 11,000 cases. They run in four parts, so that no core waits for them at the
+# Adds the tests of a program. The ops have thousands of cases. They run in four parts, so that no core waits for them at the
 # end; under a sanitizer, where they would take most of an hour, only every 24th case runs.
 function(laptime_add_tests name)
   if(NOT name STREQUAL "ops")
@@ -169,10 +169,11 @@ add_test(NAME peers COMMAND ${test_python} -m unittest -v test_comparison test_a
 set_tests_properties(peers PROPERTIES LABELS tools ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 
 # Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
-set(LAPTIME_LONG_TESTS "e2e_launcher 100" "ops_0 60" "ops_1 60" "ops_2 60" "ops_3 60" "e2e_cuda_ranks 75" "e2e_slurm 60" "e2e_python_module 60" "e2e_kill 55"
-  "e2e_ranks 50" "peers 45" "sweep 45" "measure 40" "e2e_profile 40" "e2e_python_types 40" "e2e_report_browser 40" "data 40" "e2e_cuda 60"
-  "e2e_tutorial 30" "e2e_resume 30" "e2e_compare 30" "verify 30" "e2e_measure 30" "e2e_model_folder 30" "explain 25"
-  "passes 20" "record 20")
+set(LAPTIME_LONG_TESTS "verify 90" "e2e_cuda 60" "ops_0 60" "ops_1 60" "ops_2 60" "ops_3 60" "e2e_report_browser 50"
+  "e2e_cuda_ranks 50" "e2e_kill 45" "e2e_ranks 43" "e2e_tutorial 43" "e2e_slurm 40" "peers 36" "e2e_profile 36"
+  "e2e_compare 34" "e2e_resume 30" "e2e_python_module 30" "e2e_python_types 24" "e2e_measure 24" "e2e_plan 22"
+  "e2e_scale 22" "e2e_model_folder 21" "measure 21" "data 20" "e2e_output 20" "explain 20" "sweep 20" "e2e_readme 18"
+  "e2e_history 18" "e2e_launcher 14" "passes 12")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)
   separate_arguments(row UNIX_COMMAND "${row}")
   list(GET row 0 name)

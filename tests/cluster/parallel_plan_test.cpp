@@ -105,7 +105,7 @@ TEST(ParallelPlan, Float32NeedsMoreActivationBytes) {
 }
 
 // plan_parallel extrapolates from two layers of a rank, whereas prepare() plans all layers.
-TEST(ParallelPlan, BytesOfOneRankMatchAPlanOfAllLayers) {
+TEST(ParallelPlan, SlowBytesOfOneRankMatchAPlanOfAllLayers) {
   SharePlans plans;
   struct Case {
     const char *edition, *dtype, *mode, *recompute;
@@ -199,7 +199,7 @@ TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   EXPECT_THAT(remedy_of(step(), Program::kMegatron, dear, plans), HasSubstr("--shard parameters"));
 }
 
-TEST(ParallelPlan, BestPlanIsTheFastestThatFits) {
+TEST(ParallelPlan, SlowBestPlanIsTheFastestThatFits) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(step(), Program::kMegatron, 8, plans);
   ASSERT_GT(found.size(), 10U);

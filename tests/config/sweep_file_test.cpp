@@ -164,7 +164,7 @@ TEST(SweepFile, RejectsUnreadableFiles) {
 }
 
 // A file with any byte changed, removed or duplicated gives a sweep or throws Error.
-TEST(SweepFile, SurvivesDamagedFiles) {
+TEST(SweepFile, SlowSurvivesDamagedFiles) {
   const std::string whole =
       "columns = \"2024\"\nlabel = \"{model}_{mixed}\"\nedition = 2024\nmodel = [\"small\", \"medium\"]\n"
       "warmup = [0, 1]\nlr = [1e-3, 2.5]\ndtype = ['float32', \"mixed\"]\naccumulate = true\nclip-norm = \"none\"\n";

@@ -157,7 +157,7 @@ TEST(Ranks, MatchOneProcessInBFloat16) {
 }
 
 // N ranks do the same arithmetic as N micro-batches, and add gradients in the same order.
-TEST(Ranks, MatchMicroBatchesBitForBit) {
+TEST(Ranks, SlowMatchMicroBatchesBitForBit) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     for (const Edition edition : {Edition::k2025, Edition::kLlama}) {
       for (const int64_t count : {2, 4}) {

@@ -25,7 +25,7 @@ std::vector<double> losses_of_steps(const RunConfig& config, const PipelineOptio
   return values;
 }
 
-TEST(MicroBatches, GiveTheLossesOfTheWholeBatch) {
+TEST(MicroBatches, SlowGiveTheLossesOfTheWholeBatch) {
   for (const Edition edition : {Edition::k2024, Edition::k2025, Edition::kGpt2, Edition::kQwen3}) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       RunConfig config = tiny_config(edition, dtype);

@@ -130,7 +130,7 @@ TEST_F(ListingTest, ReadsATimeWhoseNameContainsAQuote) {
 }
 
 // Each batch of rows is read into the record objects of the previous batch.
-TEST_F(ListingTest, DoesNotMixRows) {
+TEST_F(ListingTest, SlowDoesNotMixRows) {
   Record nothing;
   nothing.name = "nothing";
   Record other = with_every_phase();

@@ -403,7 +403,7 @@ TEST_F(StoreTest, UnreadableRowDoesNotHideOtherRows) {
 }
 
 // A flipped bit anywhere after the first page, which contains the schema, hides at most the records of one page.
-TEST_F(StoreTest, DamagedPageHidesOnlyItsRecords) {
+TEST_F(StoreTest, SlowDamagedPageHidesOnlyItsRecords) {
   constexpr int kRecords = 60;
   {
     Store store = Store::open(path_);

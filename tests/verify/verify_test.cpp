@@ -151,7 +151,7 @@ TEST(VerifyKernelChoices, AreLookedUpByDevice) {
 
 // The pinned kernel belongs to a bfloat16 step. Bfloat16 steps use it, and float32 steps ignore it without an error.
 TEST(VerifyKernelChoices, UseTheKernelsFile) {
-  const GoldenCase golden = read_golden(golden_path("head64_2025"));
+  const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
     const Json use{{"op", signature.substr(0, signature.find('('))}, {"signature", signature}, {"kernel", kernel}};
     const WrittenFile file("kernels.json", Json{{"kernels", Json::array({use})}}.dump());
