@@ -14,10 +14,10 @@
 
 namespace laptime {
 
-// The event number of own_phases[i] in a timeline; own phases follow the phases of an engine.
+// The event number of own_phases[i] in a timeline. The numbers of the engine's phases come first.
 constexpr int own_phase_number(size_t i) { return kPhaseCount + static_cast<int>(i); }
 
-// The facts other than measurements on which the results of a run depend.
+// The facts, apart from measurements, on which the results of a run depend.
 struct MeasuredWork {
   Pass pass = Pass::kStep;
   std::vector<Phase> phases{};                 // phases timed in every step, in order

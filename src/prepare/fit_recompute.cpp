@@ -24,7 +24,7 @@ class Fit {
   Fit(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose)
       : config_(config), bound_(bound), choose_(choose) {}
 
-  // The choice that --recompute names; a compiled step on a GPU that does not fit otherwise also recomputes cheap ops.
+  // The choice that --recompute names. If a compiled step on a GPU would not fit, it also recomputes cheap ops.
   FittedRecompute given() const {
     FittedRecompute step{recompute_rule(config_), config_.recompute, {}};
     if (config_.mode == Mode::kCompile && !step.rule.local && !bound_.fits(need(config_, step.rule))) {
