@@ -27,7 +27,7 @@ class LaunchedPoint {
   LaunchedPoint(const LaunchedPoint&) = delete;
   LaunchedPoint& operator=(const LaunchedPoint&) = delete;
 
-  // Adds the descriptors for poll() that become ready when look() has something to do.
+  // Adds the descriptors that poll() reports as ready when look() has something to do.
   void add_to(std::vector<pollfd>& polled) const;
 
   struct Answers {
