@@ -29,7 +29,7 @@ RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);
 
-// Launches of one micro-batch and of the optimizer: those of the second layer, and those outside the layers.
+// Launches of one micro-batch and of the optimizer, in the second layer and outside the layers.
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share);
 
 // Sums the launches by phase. If the step is recorded, only the optimizer takes host time.

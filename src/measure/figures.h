@@ -27,7 +27,7 @@ struct MeasuredWork {
   std::optional<int64_t> tokens{};             // per step
   std::optional<double> datasheet_flops{};     // peak FLOP/s of the device
   ProductMath peak_math = ProductMath::kNone;  // arithmetic for which the peaks are stated and measured
-  int64_t ranks = 1;                           // processes that shared the work; peaks are those of all ranks
+  int64_t ranks = 1;                           // processes that shared the work; peaks are totals over the ranks
   std::optional<int> threads{};  // number of threads that shared the work; none for a device without threads
   bool is_predicted = false;     // true if a device model produced the times
   bool in_this_process = true;   // true if the counters and the build of this process apply to the steps

@@ -36,7 +36,7 @@ class Fit {
 
   FittedRecompute least() {
     if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
-    // A compiled step on a CPU recomputes cheap ops and computes the loss in groups of rows anyway.
+    // A compiled step on a CPU always recomputes cheap ops and computes the loss in groups of rows.
     if (is_gpu(config_)) {
       if (config_.mode == Mode::kCompile && fits({.group = 0, .layers = 0, .cheap = true}, kCheapOps)) return leanest_;
       if (fits({1, 0}, kLossAlone)) return leanest_;

@@ -26,7 +26,7 @@ std::string kernels_file_text(const std::string& path);
 
 // Reads the `kernels` field of records written by `laptime bench` or `laptime show`: an array (--output json), one
 // record per line (jsonl), or a single record. Throws Error with the name of the file if it cannot be read, contains no
-// such records or no choice, or has conflicting choices for a signature.
+// such records or no choices, or has conflicting choices for a signature.
 KernelsBySignature read_kernels_file(const std::string& path);
 
 struct KernelChoices {

@@ -175,7 +175,7 @@ class Store {
   std::optional<Resumed> newest_resumed() const;
 
   // put() replaces a kernel choice with the same key, merges a launch cost with a known one (with_newer), and keeps the
-  // better of two peaks (better_of). It writes all values of a call, or none. The returned lists are ordered by key.
+  // better of two peaks (better_of). Each call writes all values or none. The returned lists are ordered by key.
   void put(std::span<const KernelChoice> choices);
   void put(std::span<const LaunchCost> costs);
   void put(const MeasuredPeak& peak);

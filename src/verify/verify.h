@@ -36,7 +36,7 @@ void require_possible(const GoldenCase& golden, const RunConfig& machine, bool t
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
                            const FindDevice& find = find_device, const VerifyKernels& kernels = {});
 
-// Bytes of the constants that PyTorch computes within a step but laptime in set-up, such as the causal mask and
+// Bytes of the constants that PyTorch computes in each step but laptime in set-up, such as the causal mask and
 // positions. Module buffers, such as the tables of RoPE, are excluded, because both programs have them before the step.
 int64_t constant_bytes_of_step(const Graph& graph);
 
