@@ -1,5 +1,5 @@
-// Pairs points by name, and leaves a pair unjudged if a record, its verdict or the number of samples does not allow a
-// decision.
+// Pairs points by name, and leaves a pair unjudged if its records, their verdicts or the number of samples do not allow
+// a decision.
 #include "analysis/compared_points.h"
 
 #include <fmt/format.h>
@@ -30,14 +30,14 @@ void require_same_work(const MeasuredPoint& a, const MeasuredPoint& b) {
   if (a.name == b.name || work_of(first_record(a)) == work_of(first_record(b))) return;
   throw Error::format(
       "laptime compare: {} and {} differ in model, batch, context or pass; give records of the same work, or use "
-      "--anyway to compare them nevertheless",
+      "--anyway to compare them regardless",
       quote(a.name), quote(b.name));
 }
 
-// Throws Error if times of the points cannot be compared at all.
+// Throws Error if the points' times are not comparable.
 void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   const auto refuse = [&](const std::string& why) {
-    throw Error::format("laptime compare: {}: {}; use --anyway to compare them nevertheless", quote(a.name), why);
+    throw Error::format("laptime compare: {}: {}; use --anyway to compare them regardless", quote(a.name), why);
   };
   const Record& first = a.processes.front();
   for (const MeasuredPoint* const point : {&a, &b}) {
@@ -50,9 +50,9 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   }
 }
 
-// The reason why the records' verdicts rule out a decision: at least half of the records drift or are unstable. From
-// kFewestProcesses processes on, only drift counts, because the interval covers the spread of unstable records. Empty
-// if the verdicts allow a decision.
+// The reason why the records' verdicts rule out a decision: at least half of the records drift or are unstable. With
+// kFewestProcesses or more, only drift counts, because the interval covers the spread of unstable records. Empty if the
+// verdicts allow a decision.
 std::string doubt(const std::vector<Record>& processes) {
   const auto count = [&](Stability stability) {
     return std::ranges::count_if(processes,
@@ -66,7 +66,7 @@ std::string doubt(const std::vector<Record>& processes) {
                      drifting >= unstable ? "did not reach a steady state" : "are unstable");
 }
 
-// Sets the word and the reason unless they are already set.
+// Leaves the pair unchanged if it already has a word and a reason: the first reason counts.
 void set_unjudged(StoredPair& pair, std::string_view word, const std::string& reason) {
   if (!pair.unjudged.empty()) return;
   pair.unjudged = word;

@@ -21,7 +21,7 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // part of `bytes`: launches that exceed the cache; 0 if its size is unknown
+  double uncached_bytes = 0;        // part of `bytes` in launches that exceed the cache; 0 for an unknown cache
   double compute_floor = 0;         // seconds: FLOPs / peak; 0 for communication or an unknown peak
   double memory_floor = 0;          // seconds: bytes / bandwidth; 0 for communication or an unknown bandwidth
   double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
@@ -56,7 +56,7 @@ std::string class_of(const TraceLaunch& launch);
 std::string phase_of(const TraceLaunch& launch);
 std::string kernel_of(const TraceLaunch& launch);  // "matmul:tiles_avx2"
 
-// One sum per key, ordered by first launch. Launches that `test` rejects are skipped; a null test accepts all.
+// One sum per key, by first launch. Launches that `test` rejects are skipped; a null test accepts all.
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
 
 // Sorts sums by time, longest first.
@@ -72,7 +72,7 @@ std::vector<double> whole_steps(const StepTrace& trace);
 double least_seconds(const StepTrace& trace, const std::optional<double>& flops,
                      const std::optional<double>& bandwidth);
 
-// Names what the launches form together: "forward pass", "backward pass" or "forward and backward pass", or "step" if
+// Names the pass that the launches form: "forward pass", "backward pass" or "forward and backward pass", or "step" if
 // there are launches of other phases or none at all.
 std::string pass_of(const StepTrace& trace);
 

@@ -15,7 +15,7 @@
 
 namespace laptime {
 
-// Whether the step ran, so that the planned bytes were actually held. Otherwise they are predicted.
+// True if the step ran, so that the planned bytes were actually held; otherwise the bytes are predicted.
 bool was_held(const Record& record);
 
 // The memory available to the step, and what limits it.

@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// The purpose of a buffer, in the order in which charts stack categories: buffers that live for the whole run come
+// The purpose of a buffer, in the order in which charts stack the categories. Buffers that live for the whole run come
 // first.
 enum class MemoryCategory : uint8_t {
   kParameters,

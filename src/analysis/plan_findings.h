@@ -21,8 +21,8 @@ struct PlannedPoint {
   // The --recompute value with the least recomputation that fits, or "nothing fits", if the point as given does not
   // fit; otherwise empty.
   std::string fitting_recompute{};
-  std::optional<int64_t> largest_batch{};    // largest batch that fits; 0: no batch fits
-  std::optional<int64_t> largest_context{};  // largest context that fits; 0: no context fits
+  std::optional<int64_t> largest_batch{};    // largest batch that fits; 0: none fits
+  std::optional<int64_t> largest_context{};  // largest context that fits; 0: none fits
   // The largest batch and context without recomputation; only for a point with --recompute auto.
   std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
   std::optional<Record> compiled{};  // the same point with --mode compile, if only compile mode fits or if it is faster
@@ -62,7 +62,7 @@ std::optional<double> tokens_per_second(const Record& record, double seconds);
 std::optional<double> predicted_seconds(const Record& record, const std::string& key);
 std::string pass_name(const Record& record);
 
-// Published times divided by bounds, over all machines; docs/predictions.md has the same table.
+// Published times divided by their lower bounds, over all machines; docs/predictions.md has the same table.
 struct PublishedRatio {
   std::string_view arithmetic;  // "bfloat16 autocast", "tf32", "float32"
   std::string_view mode;        // "eager", "compile"

@@ -22,7 +22,7 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
 
-// The options that determine the work of a step, besides the heads and widths of keys.
+// The options that determine the work of a step, besides the number and width of key heads.
 constexpr std::array kWorkKeys{"model",      "edition",        "d_model",    "d_ff", "num_layers",  "num_heads",
                                "vocab_size", "context_length", "batch_size", "pass", "crop_context"};
 
@@ -32,14 +32,14 @@ std::string point_of_run(const Record& record, const std::string& run, std::vect
   return run + '\n' + point_without(record, options);
 }
 
-// Whether the record's step runs every composite without lowering it.
+// True if the record's step lowers no composite.
 bool is_whole(const Record& record) {
   const Json& config = record.config.json();
   const auto unset = [&](const char* key) { return !config.contains(key) || config[key].is_null(); };
   return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
 }
 
-// The preferred value for a baseline, if its run has it; empty for options without a preference.
+// The value that a baseline uses if the run has it; empty for options without a preferred value.
 std::string_view usual_value(std::string_view key) {
   if (key == "dtype") return "float32";
   return key == "mode" ? "eager" : "";
@@ -64,7 +64,7 @@ double student_t(int64_t degrees) {
   return index < kTable.size() ? kTable.at(index) : 2.0 + 2.4 / static_cast<double>(degrees);
 }
 
-// The baseline's time divided by the other; none if either is null. Exact times get an interval of zero width.
+// The baseline's time divided by `time`; none if either is null. Exact times get an interval of zero width.
 std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time, bool are_exact) {
   if (baseline == nullptr || time == nullptr) return std::nullopt;
   std::optional<Speedup> speedup = speedup_of(*baseline, *time);
@@ -177,8 +177,8 @@ std::string Speedups::point_of(const Record& record) const {
   return keys.empty() ? "" : point_of_run(record, run_of(record), keys);
 }
 
-// The key of the step with no composite lowered, with which the record is compared. The prefix separates it from keys
-// of baselines.
+// The key of the step with no composite lowered, with which the record is compared. The prefix "whole" separates it
+// from the keys of baselines.
 std::string Speedups::whole_point_of(const Record& record) const {
   return "whole\n" + point_of_run(record, run_of(record), {"keep", "lower"});
 }

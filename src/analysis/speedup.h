@@ -31,32 +31,33 @@ std::string work_of(const Record& record);
 // The baseline's time divided by the record's; none unless both records have a time.
 std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 
-// The baseline's median divided by the other, with a bootstrap interval if both sides have enough samples, otherwise
-// one by the delta method with Student's t. A single sample has no known spread and counts as uncertain by 100 %. The
-// ratio of a time to itself is exact. None unless both medians are positive.
+// The baseline's median divided by the other median, with a bootstrap interval if both have enough samples, otherwise
+// with an interval by the delta method and Student's t. A single sample has no known spread and counts as uncertain by
+// 100 %. The ratio of a time to itself is exact. None unless both medians are positive.
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
-// Larger half of the median's 95 % interval, as a fraction of the median; for few samples, half of the mean's interval
-// by Student's t, as a fraction of the mean. None for a single sample and for a record's predicted time.
+// The distance from the median to the farther end of its 95 % interval, as a fraction of the median; for few samples,
+// half the width of the mean's interval by Student's t, as a fraction of the mean. None for a single sample and for a
+// record's predicted time.
 std::optional<double> uncertainty_of(const TimeStats& time);
 std::optional<double> uncertainty_of(const Record& record, std::string_view phase = {});
 
 // The baselines with which rows are compared. Two rows are compared only if they are from one command (`run`) and one
-// machine (`fingerprint`). A record whose run was not passed to plan() counts as a row of the running command, whose
-// planned points have no run yet: the command may take records of earlier runs from the store.
+// machine (`fingerprint`). A record whose run was not passed to plan() counts as a row of the running command, because
+// the command may take records of earlier runs from the store.
 //
 // A run's baseline differs from a row only in options that determine how a step is computed (number type, mode,
-// threads, recomputation, ...), among those that the run varies. It uses float32 and eager mode if the run has them,
-// and for every other such option the plainest value in the run: none or false, else the smallest number, else the
-// first by name. The order of rows does not matter. A run that varies none of these options has no baseline.
+// threads, recomputation, ...), among those that the run varies. The baseline has float32 and eager mode if the run has
+// them, and for every other varied option the plainest value in the run: none or false, else the smallest number, else
+// the first by name. The order of rows does not matter. A run that varies none of these options has no baseline.
 class Speedups {
  public:
-  // Call for each row of the table, measured or not, before comparing any: it determines what a run varies.
-  // `run` is the record's run, or empty for the points of a command that is running.
+  // Call for each row of the table, measured or not, before comparing any row, because the rows determine which options
+  // a run varies. `run` is the record's run, or empty for the points of a command that is running.
   void plan(const Record& record, std::string_view run);
 
-  // Whether a planned point without a run comes before the baseline with which it will be compared. Its ratio is then
-  // unknown when its record arrives.
+  // True if a planned point without a run comes before its baseline, so that its ratio is unknown when its record
+  // arrives.
   bool are_late() const;
 
   // Keeps the times of a record that is a baseline for speedup() or, with no composite lowered, for gain(). Ignores all

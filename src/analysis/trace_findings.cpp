@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kLaunchBound = 0.1;  // a step is called launch-bound if the device idles for at least this share of it
+constexpr double kLaunchBound = 0.1;  // a step is launch-bound if the device idles for at least this share of the step
 
 void add_class_shares(const StepTrace& trace, double step, std::vector<Finding>& findings) {
   for (const LaunchSum& sum : largest_first(sum_launches(trace, class_of))) {

@@ -30,7 +30,7 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
   return std::ranges::any_of(words, [&](std::string_view word) { return has(text, word); });
 }
 
-// Returns the number after `key=`: 4 for "tp" in "tp=4 pp=8"; none if there is none. Throws Error above 100000.
+// Returns the number after `key=`: 4 for "tp" in "tp=4 pp=8"; none if the key is missing. Throws Error above 100000.
 std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
   const std::string word = fmt::format("{}=", key);
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -38,7 +38,7 @@ std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
     const std::string_view after = text.substr(at + word.size());
     const auto number = after.empty() || after[0] < '0' || after[0] > '9' ? std::nullopt : number_in(after);
     constexpr double kMostRanks = 1e5;
-    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{} gives too many ranks", word));
+    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{} states too many ranks", word));
     if (begins && number) return static_cast<int64_t>(*number);
   }
   return std::nullopt;
@@ -53,8 +53,8 @@ int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
   return std::llround(*number);
 }
 
-// The parallel layout, as far as the description states it. Throws Error if the layout does not fit the number of
-// ranks, or has expert parallelism.
+// The parallel layout, as far as the description states it. Throws Error if the layout does not match the number of
+// ranks or uses expert parallelism.
 ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const std::string words = lower_case(run.parallelism);
   ParallelLayout layout;
@@ -106,7 +106,7 @@ Framework framework_of(std::string_view mode) {
   return has(mode, "thunder") ? Framework::kThunder : Framework::kNone;
 }
 
-// True if the description does not state how ranks divide the model.
+// True if the description says that the layout of the model is not stated.
 bool leaves_open(const PublishedRun& run) {
   const std::string words = lower_case(run.parallelism);
   return has(words, "not stated") && !has(words, "data parallel");
@@ -203,7 +203,7 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.step.kv_width = static_cast<double>(described.config.model.kv_heads() * described.config.model.d_head());
 }
 
-// The micro-batch if none is stated: as many sequences as there are tensor-parallel ranks, but few enough to fill a
+// The micro-batch if the description states none: one sequence per tensor-parallel rank, but few enough to fill a
 // pipeline with micro-batches. If the global batch is not stated either, as many sequences as fit in 8192 tokens.
 int64_t unstated_micro_batch(const std::optional<double>& global, int64_t sequence, const ParallelLayout& layout) {
   constexpr int64_t kTokens = 8192;
@@ -245,7 +245,7 @@ double network_of(std::string_view words) {
 }
 
 // For a run whose layout is not stated, chooses the smallest division of the model that fits in memory, within nodes
-// first. If none fits, also recomputes all activations; throws Error if that does not help.
+// first. If no division fits, also recomputes all activations; throws Error if that does not help.
 void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedRun& described) {
   constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
   const ParallelLayout stated = described.step.layout;
@@ -332,7 +332,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
 
 }  // namespace
 
-// Finds the machine whose name's parts all occur in the text. The longest such name wins, so that "GB200" is not b200.
+// Finds a machine all parts of whose name occur in the text. The longest name wins, so that "GB200" is not b200.
 const DataSheet* machine_of_words(std::string_view hardware) {
   std::string words;
   for (const char c : lower_case(hardware)) {

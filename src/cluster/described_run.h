@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// How a source counts the FLOPs of attention: all of them, only those that the causal mask leaves, or none. All sources
+// How a source counts the FLOPs of attention: all, only the part that the causal mask leaves, or none. All sources
 // count 6 FLOPs per token and parameter of a product.
 enum class CountedAttention : uint8_t { kFull, kCausal, kNone };
 
@@ -30,7 +30,7 @@ struct DescribedRun {
   ParallelStep step;
   Framework framework = Framework::kNone;
   AttentionKernel attention = AttentionKernel::kSecond;
-  bool repeats_heads = false;   // keys and values are repeated for every query head
+  bool repeats_heads = false;   // keys and values are copied for every query head
   bool compiles_loss = true;    // the compiled part includes the loss
   int64_t product_bits = 16;    // bits per factor of products in layers; 8 and 4 use special units
   bool stores_16_bits = false;  // activations, and weights in products, are 16-bit
@@ -44,7 +44,7 @@ struct DescribedRun {
 
 DescribedRun described(const PublishedRun& run);
 
-// The known machine that a source means: a100-40 for "A100 40GB". Null if there is none.
+// The known machine that a source describes: a100-40 for "A100 40GB". Null if there is none.
 const DataSheet* machine_of_words(std::string_view hardware);
 
 }  // namespace laptime

@@ -38,7 +38,7 @@ std::string fit_words(const ParallelPlan& plan) {
   if (!plan.refusal.empty()) return plan.refusal;
   if (plan.fits()) return "yes";
   const std::string excess = format_bytes(static_cast<int64_t>(plan.bytes.total() - plan.available));
-  return fmt::format("{} too many", excess);
+  return fmt::format("{} too much", excess);
 }
 
 Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& query) {
@@ -159,7 +159,7 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   constexpr size_t kNext = 3;
   PointAnswer answer{.name = "best"};
   if (found.empty()) {
-    answer.say("no layout divides this step among the ranks: its batch, heads and layers are not divisible");
+    answer.say("no layout divides this step among the ranks: its batch, heads or layers are not divisible");
     return answer;
   }
   const ParallelPlan& best = found.front();

@@ -19,8 +19,8 @@ constexpr auto choices_of(ParallelSort) { return choices<ParallelSort>("time", "
 // Price per device and hour, keyed by the name of the machine.
 using Prices = std::map<std::string, double>;
 
-// Parses lines such as `h100 = 2.5`. Throws Error with the line for anything but a positive number, and for an unknown
-// machine.
+// Parses lines such as `h100 = 2.5`. Throws Error with the line number for an unknown machine, and for a price that is
+// not a positive number.
 Prices parse_prices(std::string_view text, std::string_view name);
 Prices read_prices(const std::string& path);
 
@@ -31,7 +31,7 @@ struct ParallelQuery {
   bool verbose = false;
 };
 
-// A line for the first plan by `sort`, preferring plans that fit, and one row per plan: time, exposed communication,
+// A line for the best plan by `sort`, preferring plans that fit, and one row per plan: time, exposed communication,
 // bytes by category, and options that make the plan fit.
 PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query);
 

@@ -10,8 +10,8 @@ namespace {
 
 // A buffer of the plan.
 struct Made {
-  double bytes = 0;    // 0 if it does not count
-  int64_t layer = -1;  // the layer that makes it, or writes it last in forward
+  double bytes = 0;    // 0 if the buffer is not counted
+  int64_t layer = -1;  // the layer that writes the buffer first, or last in forward
   bool is_alive = false;
 };
 

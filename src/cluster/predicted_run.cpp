@@ -46,7 +46,7 @@ std::optional<Quantity> quantity_of(std::string_view word) {
   return found == kQuantities.end() ? std::nullopt : std::optional(found->second);
 }
 
-// FLOPs per token as the source counts them; with recomputed FLOPs if `executes`.
+// FLOPs per token as the source counts them, including recomputed FLOPs if `executes`.
 double flops_of_token(const DescribedRun& run, bool executes) {
   const double parameters = 6 * run.counted_parameters;
   double attention = 12 * static_cast<double>(run.step.layers) * run.step.d_model *

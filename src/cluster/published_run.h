@@ -30,7 +30,7 @@ inline constexpr size_t kMaxPublishedBytes = size_t{16} << 20U;
 
 // Columns may be in any order. Also reads tables with the columns of published/figures.csv, as runs of one GPU, without
 // rows that ran out of memory. Throws Error for a missing or unknown column, a line with a wrong number of cells, and a
-// malformed number. The error states the line and, except for tables like published/figures.csv, `name`.
+// malformed number. The message names the line and, except for tables like published/figures.csv, `name`.
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name);
 
 // Reads the figures of a table, or of records in a file whose name ends in .json or .jsonl. Throws Error like

@@ -50,7 +50,7 @@ bool writes_loss_out(const DescribedRun& run) {
   return run.program == Program::kPyTorchEager && run.step.layout.tensor * run.step.layout.pipeline > 1;
 }
 
-// True for an elementwise launch that the program fuses with softmax: scaling or mask.
+// True for an elementwise launch that the program fuses with softmax, that is, for scaling or masking.
 bool is_fused(const PlanStep& step, Program program) {
   return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
 }

@@ -17,7 +17,7 @@ namespace laptime {
 
 struct ShareLaunch {
   Phase phase = Phase::kForward;
-  bool in_layer = false;  // whether the launch belongs to a layer
+  bool in_layer = false;  // true if the launch belongs to a layer
   LaunchWork work;
   int64_t count = 0;  // number of identical launches
 };
@@ -29,13 +29,14 @@ RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);
 
-// Launches of one micro-batch and of the optimizer: those of the second layer, and those outside the layers.
+// Launches of one micro-batch and of the optimizer, in the second layer and outside the layers.
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share);
 
 // Sums the launches by phase. If the step is recorded, only the optimizer takes host time.
 RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
 
-// The launches and the activations of all shares. Each distinct share is planned once for either purpose.
+// The launches and the activations of all shares. A distinct share is planned once for its launches and once for its
+// activations.
 class SharePlans {
  public:
   // Returns the index in all() of the run's share. Throws Error if the share cannot be planned.

@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-// The word that published/README.md uses for a --shard value, given several ranks.
+// The word of published/README.md for a --shard value with several ranks.
 std::string_view parallelism_of(std::string_view shard) {
   if (shard == name_of(Shard::kOptimizer)) return "zero1";
   if (shard == name_of(Shard::kGradients)) return "zero2";
@@ -52,7 +52,7 @@ PublishedRun described_record(const Record& record) {
   run.global_batch_tokens = fmt::format("{:.0f}", batch * context);
   run.dtype = config.text("dtype");
   if (run.dtype.ends_with("16")) run.dtype += " autocast";
-  // Only with autocast, because these words also imply 16-bit parameters and gradients.
+  // Only with autocast, because the added words also imply 16-bit parameters and gradients.
   if (run.dtype.ends_with("autocast") && config.text("moments") == "bfloat16") run.dtype += ", Adam in bf16";
   run.mode = joined(std::vector<std::string>{system, config.text("implementation"), mode}, " ");
   if (is_ours) run.flash_attention = mode == "compile" ? "cudnn" : "no";

@@ -14,7 +14,7 @@ constexpr double kLong = 4;
 double norm_bytes(const DescribedRun& run) {
   const double value = run.step.value_bytes;
   const double fused = 2 * value;                                  // input and output
-  if (run.framework == Framework::kNvFuser) return fused + kLong;  // more than needed (lightning-thunder #1368)
+  if (run.framework == Framework::kNvFuser) return fused + kLong;  // saves more than it needs (lightning-thunder #1368)
   if (run.program != Program::kPyTorchEager || run.fuses_loss || run.framework == Framework::kNanotron) return fused;
   if (gpt_edition(run.config.model.edition).norm == nn::NormKind::kLayer)
     return run.stores_16_bits ? fused : kLong + value;

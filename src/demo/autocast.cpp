@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> kValues{"first layer", "layer norm", "logit
 
 std::string gradient_of(const char* parameter) { return fmt::format("grad/{}", parameter); }
 
-// Two wrong answers in one source document: parameters in float16, and the first layer in float32.
+// Two wrong answers in one of the source documents.
 struct DocumentAnswer {
   std::string_view value, dtype;
 };

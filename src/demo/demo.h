@@ -15,7 +15,7 @@ struct Demo {
 };
 std::span<const Demo> demos();
 
-// Sums 0.01 ten thousand times, in five loops with different types of sum and element.
+// Adds 0.01 ten thousand times, in five loops with different types for the sum and the element.
 PointAnswer demonstrate_accumulation();
 // The number types of a toy model's values under autocast, and their errors relative to float64.
 PointAnswer demonstrate_autocast();

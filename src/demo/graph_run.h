@@ -27,7 +27,7 @@ class GraphRun {
   std::unique_ptr<Executor> executor_;
 };
 
-// L2 norm of the difference divided by the L2 norm of the truth; infinite if a value is not finite.
+// L2 norm of the difference divided by the L2 norm of `truth`; infinite if a value is not finite.
 double relative_error(const std::vector<double>& values, const std::vector<double>& truth);
 
 }  // namespace laptime

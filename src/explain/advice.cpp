@@ -21,7 +21,7 @@ ResolvedPoint in_mode(SweepPoint point, Mode mode) {
   return point;
 }
 
-// The record in compile mode if that fits and the eager point does not, or if it is predicted to be faster; otherwise
+// The record of the point in compile mode if only compile mode fits, or if it is predicted to be faster; otherwise
 // none.
 std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& eager, const KnowledgeOf& known) {
   Record record = forecast_point(in_mode(point, Mode::kCompile), known).record;
@@ -31,7 +31,7 @@ std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& 
   return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
 }
 
-// Thrown to end the advice from any depth of a search.
+// Thrown at any depth of a search to end the advice.
 struct Stopped {};
 
 void find_largest(const ResolvedPoint& point, const KnowledgeOf& known, const std::function<void(const char*)>& stage,

@@ -18,7 +18,7 @@ struct AdviceParts {
   bool largest_sizes = false;
 };
 
-// Called with the name of each stage, which may take seconds. If it returns false, the advice ends there.
+// Called with the name of each stage, which may take seconds; returns false to end the search for advice.
 using BeginStage = std::function<bool(const char* stage)>;
 
 // Adds the advice to `planned`, which must already contain the record of the point. The point must have a device.

@@ -107,15 +107,15 @@ void count_work(const Graph& graph, Explanation& explanation) {
   sort_within_phases(explanation.ops);
 }
 
-// The decision for one signature, for which `prepare` has found a kernel. The caller fills in the fields that sum up
-// several signatures, and the example.
+// The decision for one signature, for which `prepare` has found a kernel. The caller fills in the example and the
+// fields that are totals over signatures.
 KernelDecision decide_kernel(const KernelTable& kernels, const Signature& signature, const KernelChoices& choices,
                              const ChooseKernel& choose) {
   KernelDecision use;
   use.op = signature.op->name;
   int64_t contenders = 0;  // kernels that a trial would time
   const Kernel* chosen = choose(signature);
-  LAPTIME_CHECK(chosen != nullptr, "the plan has a kernel for {}", signature.text());
+  LAPTIME_CHECK(chosen != nullptr, "no kernel for {}", signature.text());
   for (const Kernel& kernel : kernels.of(*signature.op)) {
     if (const std::string reason = refusal(kernel, kernels, signature, choices.rules); !reason.empty()) {
       use.refused.push_back({kernel.name, reason});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<int, 4> kThreads{8, 32, 64, 128};
 
-// Relative time of a launch on one thread: by its FLOPs or by its bytes, whichever takes longer.
+// Relative time of a launch on one thread, limited by its FLOPs or by its bytes, whichever takes longer.
 double weight_of(const Signature& signature) {
   const double elements = static_cast<double>(bytes_of(signature)) / sizeof(float);
   return std::max(flops_of(signature), kFlopsPerElement * elements);

@@ -24,7 +24,7 @@ class ThreadBoundSum {
   double work_ = 0;
   double largest_work_ = 0;           // work of the signature with the most work
   std::vector<ThreadBound> largest_;  // bounds of that signature
-  std::vector<double> times_;         // time on each number of threads, in units of work
+  std::vector<double> times_;         // time for each number of threads, in units of work
 };
 
 }  // namespace laptime

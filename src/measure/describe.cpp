@@ -1,5 +1,5 @@
-// Fills the record fields that are known before a point runs, resolves open options of a configuration, and hashes the
-// files that it names.
+// Fills the record fields that are known before a point runs, resolves unset options of a configuration, and hashes its
+// files.
 #include "measure/describe.h"
 
 #include <fmt/format.h>
@@ -31,8 +31,8 @@ std::string hash_of_file(const std::string& path, std::string_view purpose) {
   return fmt::format("{:016x}", scan_file(InputFile(path, purpose)).hash);
 }
 
-// Calls `replace` and ignores an Error, after which the requested value is kept. The point itself will fail for the
-// same reason, so no run is compared with it.
+// Calls `replace`; if it throws Error, the requested value is kept. The point itself will fail for the same reason, so
+// its record will not be compared with others.
 template <class Replace>
 void try_to(const Replace& replace) {
   try {
@@ -67,14 +67,14 @@ void resolve_files(RunConfig& config) {
   }
 }
 
-// The cores that this process may use, in the kernel's notation: "0-3,8".
+// The cores that this process may use, in the notation of Linux: "0-3,8".
 std::string affinity() {
   const std::optional<std::string> status = read_text_file("/proc/self/status");
   return status ? line_value(*status, "Cpus_allowed_list").value_or("") : "";
 }
 
-// Sets the options for the device and threads to the values in use. Returns whatever else about the device affects a
-// point's speed or its last bits.
+// Sets the options for the device and threads to the values in use. Returns all other properties of the device that
+// affect a point's speed or the last bits of its results.
 std::string resolve_device(RunConfig& config, const Device& device) {
   config.device = device.name;
   if (device.threads) config.threads = device.threads;
@@ -82,7 +82,7 @@ std::string resolve_device(RunConfig& config, const Device& device) {
                      device.threads ? " affinity=" + affinity() : "");
 }
 
-// The tokens of --data, found by a pass over its files; empty if there are none or a file cannot be read.
+// Statistics of the tokens in the files of --data; empty if there are none or a file cannot be read.
 DataUse describe_data(const RunConfig& config) {
   DataUse use;
   if (config.data.empty()) return use;
@@ -124,7 +124,7 @@ Binary this_binary() {
       bytes.fill(0);
       file.read(bytes.data(), bytes.size());
       const auto count = static_cast<size_t>(file.gcount());
-      // Hashes word by word for speed, because each launched point does this.
+      // Hashes whole words for speed, because every launched point hashes the program.
       for (size_t at = 0; at < count; at += sizeof(uint64_t)) {
         uint64_t word = 0;
         std::memcpy(&word, bytes.data() + at, sizeof(word));

@@ -28,7 +28,7 @@ namespace {
 
 constexpr double kClocksAgree = 0.02;
 
-// Kinds of arithmetic differ in speed by factors of two or more; clocks and noise vary by less than this.
+// Different arithmetic changes the speed by a factor of two or more; clocks and noise change it by less than this.
 constexpr double kAnotherArithmetic = 1.5;
 
 // If a run exceeds the peak, the peak is measured again (measure/limits.h). If the run still exceeds it, the FLOP count
@@ -115,7 +115,7 @@ std::string reason_of_clocks(const HostClock& host) {
 }
 
 // "a product in float32 reached 310.0 TFLOP/s, above the peak of float32 (...): it used different arithmetic, or ...";
-// empty unless the fastest product is faster than a peak of the arithmetic that its kernel claims by a factor of
+// empty unless the fastest product exceeds a peak of the arithmetic that its kernel claims by more than a factor of
 // kAnotherArithmetic.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
@@ -186,8 +186,8 @@ double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& t
   return excess;
 }
 
-// Where the excess of the first `count` steps occurred: by phase and class of work if all steps were marked, otherwise
-// by phase.
+// Divides the excess of the first `count` steps by phase and class of work if all steps were marked, otherwise by
+// phase.
 std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurement& run, size_t count) {
   const Sampling& sampling = run.sampling;
   const std::vector<size_t> usual = median_steps(sampling);
@@ -207,8 +207,8 @@ std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurem
   return parts;
 }
 
-// Splits the time by which the first steps exceed steady ones: into page faults, at their measured cost, and the rest,
-// and also by phase and class.
+// Splits the time by which the first steps exceed steady ones into page faults, at their measured cost, and the rest;
+// also splits it by phase and class.
 void fill_transient(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;

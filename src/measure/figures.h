@@ -14,10 +14,10 @@
 
 namespace laptime {
 
-// The event number of own_phases[i] in a timeline; own phases follow the phases of an engine.
+// The event number of own_phases[i] in a timeline. The numbers of the engine's phases come first.
 constexpr int own_phase_number(size_t i) { return kPhaseCount + static_cast<int>(i); }
 
-// The facts other than measurements on which the results of a run depend.
+// The facts, apart from measurements, on which the results of a run depend.
 struct MeasuredWork {
   Pass pass = Pass::kStep;
   std::vector<Phase> phases{};                 // phases timed in every step, in order
@@ -27,7 +27,7 @@ struct MeasuredWork {
   std::optional<int64_t> tokens{};             // per step
   std::optional<double> datasheet_flops{};     // peak FLOP/s of the device
   ProductMath peak_math = ProductMath::kNone;  // arithmetic for which the peaks are stated and measured
-  int64_t ranks = 1;                           // processes that shared the work; peaks are those of all ranks
+  int64_t ranks = 1;                           // processes that shared the work; peaks are totals over the ranks
   std::optional<int> threads{};  // number of threads that shared the work; none for a device without threads
   bool is_predicted = false;     // true if a device model produced the times
   bool in_this_process = true;   // true if the counters and the build of this process apply to the steps

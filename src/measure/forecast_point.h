@@ -26,7 +26,7 @@ Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known);
 // The time of all phases of a step, regardless of the pass.
 struct StepForecast {
   Seconds time{};
-  // A range, if the time is a guess based on few launches of other sizes.
+  // The range of the time, if it is estimated from few launches of other sizes.
   std::optional<std::pair<Seconds, Seconds>> rough{};
 };
 // None if no measurements are available for a prediction.
@@ -57,8 +57,8 @@ inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a searc
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
-// Advice for a point that does not fit: "it fits with --batch 2 or with --context 128", where a plan has verified each
-// size, or that no smaller size fits. Empty if the point's plan fits or cannot be made.
+// Advice for a point that does not fit: "it fits with --batch 2 or with --context 128", with each size verified by a
+// plan, or that no smaller size fits. Empty if the point's plan fits or cannot be made.
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

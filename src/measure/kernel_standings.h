@@ -35,7 +35,7 @@ class KernelStandings {
     }
     return best;
   }
-  // Like best_of, but a kernel with different bits must win clearly over kernels whose results are bit-identical.
+  // Like best_of, but a kernel that is not reproducible must clearly beat the reproducible ones.
   const Kernel* clear_best_of(std::span<const Kernel* const> kernels) const {
     const Kernel* const best = best_of(kernels);
     if (best == nullptr || best->reproducible) return best;
@@ -58,8 +58,8 @@ class KernelStandings {
   std::map<const Kernel*, Standing> standings_;
 };
 
-// Kernels that lost all their races so far by a wide margin, so that later races with more work exclude them. A kernel
-// from an optional library is never excluded, because it runs a different library algorithm for each shape.
+// Kernels that have lost all their races by a wide margin; later races with more work exclude them. A kernel from an
+// optional library is never excluded, because it runs a different library algorithm for each shape.
 class HopelessKernels {
  public:
   void add(const std::vector<const Kernel*>& kernels, double flops, const RaceResult& result) {
@@ -71,8 +71,8 @@ class HopelessKernels {
       races.flops = flops;
     }
   }
-  // Removes hopeless kernels from a contest of `flops`, unless all are hopeless. A result for some work is assumed to
-  // hold for up to kReach times as much.
+  // Removes hopeless kernels from a contest of `flops`, unless all are hopeless. A result is assumed to hold for up to
+  // kReach times the work of its contest.
   void remove_from(std::vector<const Kernel*>& kernels, double flops) {
     std::vector<const Kernel*> left;
     for (const Kernel* kernel : kernels) {

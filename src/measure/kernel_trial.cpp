@@ -43,7 +43,7 @@ IndexSet absent_outputs(const PlanStep& step) {
   return absent;
 }
 
-// The signature on which the kernels race: with a smaller batch if the launch is long and they all support that.
+// The signature on which the kernels race; has a smaller batch if the launch is long and all kernels support it.
 Signature race_signature(const Signature& signature, std::span<const Kernel* const> kernels, int threads) {
   Signature smaller = with_smaller_batch(signature, kRaceFlops * threads);
   const auto supports = [&](const Kernel* kernel) { return kernel->refusal(smaller).empty(); };
@@ -98,18 +98,18 @@ void prepare(Contest& contest, Backend& backend) {
   contest.kernels = std::move(ready);
 }
 
-// A race between kernels. The winner may differ from race to race, and with it the last bits of the loss. A kernel
-// whose results differ in bits must therefore win clearly over kernels whose results are bit-identical.
+// A race between kernels. The winner, and therefore the last bits of the loss, may differ from race to race. A kernel
+// that is not reproducible must therefore clearly beat the reproducible ones, whose results are bit-identical.
 class Race {
  public:
   Race(Trial& trial, std::vector<const Kernel*> kernels) : kernels_(std::move(kernels)) {
     result = race(kernels_.size(), [&](size_t candidate) { return trial.time(*kernels_[candidate]); });
   }
 
-  // Returns the kernel to choose. If its results differ from the bit-identical results of other kernels, also returns
-  // the fastest of these others, unless it is too far behind for another race to matter. If the kernel to choose leads
-  // others with the same bits only by noise, `standings` decide. A library's proposal is a different algorithm for each
-  // shape, so its races for other shapes say nothing about it.
+  // Returns the kernel to choose. If that kernel is not reproducible, also returns the fastest reproducible kernel,
+  // unless it is too slow to win another race. Among kernels that are all reproducible, or all not, `standings` decides
+  // a lead that may be noise. Library kernels are left out: for each shape they run a different algorithm, so races for
+  // other shapes say nothing about them.
   std::vector<const Kernel*> finalists(const KernelStandings& standings) const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);
@@ -182,7 +182,7 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
     standings.add(contest.kernels, first.result);
     raced.push_back({&contest, std::move(first)});
   }
-  // A second race, after all first races, between kernels whose results differ in bits. Long runs need no second race,
+  // A second race, after all first races, between reproducible kernels and others. Long runs need no second race,
   // because noise is a small part of them.
   for (const auto& [contest, first] : raced) {
     const std::vector<const Kernel*> finalists = first.finalists(standings);

@@ -18,7 +18,7 @@ struct TriedKernels {
 };
 
 // Times the candidates, except the reference, on random operands, for each signature in the plan that has several
-// candidates and no choice yet. Excludes candidates that need more memory than the point may use. The signatures with
+// candidates and no choice yet. Excludes candidates that need more memory than the point may use. Signatures with the
 // least work come first; once the races have taken 0.12 s, or 5 s on a device with its own clock, signatures of ops
 // that already had a race are left to the next run. A race that is too close to call goes to the kernel that performed
 // best in all races of the op.

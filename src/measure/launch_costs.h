@@ -22,8 +22,8 @@ class LaunchCosts {
   // `times` are Executor::launch_times of one step, and `communication` states when communication ran in that step.
   void add(const std::vector<Seconds>& times, std::span<const CommunicationTime> communication = {});
 
-  // One cost per signature: the mean time of its launches in a step, of which the median over steps is taken. Waits
-  // have no cost. Empty if there is no step. The caller fills in device, threads and date.
+  // One cost per signature: the median over steps of the mean time of its launches in a step. Waits have no cost. Empty
+  // if there is no step. The caller fills in device, threads and date.
   std::vector<LaunchCost> result() const;
   // The highest FLOP/s among signatures that are plain matrix products, and the arithmetic that their kernel claims. 0
   // if there is no step, or if every such launch was too short to time well.

@@ -50,7 +50,7 @@ std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<M
   try {
     const MeasuredPeak* const kept = find_peak(known, limit.name);
     LimitReading best = kept == nullptr ? limit.measure() : LimitReading(kept->value);
-    // Product FLOP/s state whether they are an estimate. Other limits are provisional if the run was disturbed.
+    // A peak of products states whether it is an estimate. Other limits are provisional if the run was disturbed.
     const bool is_estimated = limit.kind == DeviceLimit::Kind::kProductFlops;
     const MeasuredPeak* const earlier = kept == nullptr ? find_peak(known, provisional) : nullptr;
     if (earlier != nullptr && (best.is_estimate || !is_estimated))

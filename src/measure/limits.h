@@ -26,7 +26,7 @@ MeasuredLimits measure_limits(Backend& backend, DType factors, const LimitsReque
                               const std::vector<MeasuredPeak>& known, std::vector<MeasuredPeak>& learned);
 
 // The highest bytes/s of a launch that moves several times the capacity of the last-level cache, so that few bytes can
-// have come from it; 0 without such a launch.
+// have come from it; 0 if there is no such launch.
 double memory_bandwidth_reached(const StepTrace& trace);
 
 }  // namespace laptime

@@ -66,8 +66,8 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-// Flags the buffers that forward saves for backward. If backward was cut off, these are the buffers that it would have
-// read. Matches saved_bytes, which works on the graph.
+// Flags the buffers that forward saves for backward. In a plan without backward, these are the buffers that backward
+// would read. Matches saved_bytes, which works on the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
   std::vector<bool> is_read(plan.buffers.size(), false);
   std::vector<bool> exists_before(plan.buffers.size(), false);  // before the first step of backward
@@ -162,7 +162,7 @@ TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& tim
   step.total = timeline.total().count();
   for (size_t i = 1; i < times.size(); ++i)
     step.launches.push_back(std::llround((times[i] - times[i - 1]).count() * 1e9));
-  // On a virtual clock, rounded launches may sum to more than their step.
+  // On a virtual clock, the rounded times of launches may sum to more than their step.
   step.total = std::max(step.total, step.begin + seconds_of(step.launches));
   return step;
 }

@@ -226,7 +226,7 @@ class PointRun {
     run_.loss_scaling = scales.result();
   }
 
-  // The first step is marked if it is warm-up, where marks cost nothing, or if its marks are expected to be cheap.
+  // The first step is marked if it is warm-up, where slow marks do no harm, or if its marks are expected to be cheap.
   bool marks_first(Seconds mark) const {
     const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
     const Seconds marks = mark * static_cast<double>(prepared_.plan.steps.size());
@@ -255,9 +255,8 @@ class PointRun {
     run_.trace = std::move(trace);
   }
 
-  // Takes the times of launches from the device's records or, if there are none, from marks, which take time
-  // themselves. A run with several ranks also uses marks, because between two marks the records also count concurrent
-  // communication.
+  // Takes launch times from the device's activity records or, if there are none, from marks, which take time
+  // themselves. Runs with several ranks use marks, because activity records would also count concurrent communication.
   Timeline take_traced_step(Executor& executor, StepTrace& trace) {
     Timeline timeline;
     const auto run = [&] { timeline = executor.run(Marks::kLaunches); };
@@ -276,7 +275,7 @@ class PointRun {
       trace.steps.push_back(watched_step(launches, Seconds{trace.untraced.back()}));
       times.front() = {};
       std::partial_sum(launches.begin(), launches.end(), times.begin() + 1);
-      // Scales the launches so that their costs add up to the step, which has idle time or runs launches concurrently.
+      // Scales the launch times so that they add up to the step, which may idle or run launches concurrently.
       const double stretch = times.back().count() > 0 ? trace.untraced.back() / times.back().count() : 1;
       for (Seconds& time : times) time *= stretch;
     } else {
@@ -299,13 +298,13 @@ class PointRun {
     if (device.missing.empty()) device.busy.push_back(activities.busy.count());
   }
 
-  // Adds the times of steps that the device replays from a recording: of the untraced steps if they were replayed,
-  // otherwise of as many further steps as were traced.
+  // Adds the times of steps that the device replays from a recording: the untraced steps if they were replayed,
+  // otherwise as many further steps as were traced.
   void take_graph_steps(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
     if (executor.is_recorded()) {
       trace.device.usually_recorded = 1;
       trace.device.recorded = trace.untraced;
-    } else if (hooks_.group == nullptr) {  // one rank alone might lack the memory to record a step
+    } else if (hooks_.group == nullptr) {  // a single rank might lack the memory to record a step
       const auto write_inputs = [&] { inputs.write(executor, number++); };
       for (const Timeline& step : executor.run_recorded(std::ssize(trace.steps), write_inputs))
         trace.device.recorded.push_back(step.total().count());

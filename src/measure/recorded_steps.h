@@ -41,7 +41,8 @@ bool describes_recorded_steps(std::string_view flag);
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system);
 
 // Takes the steps one at a time. If steps state when they began, they are assumed to run now on this machine, so the
-// machine's counters are read after each step. Otherwise steps follow one another without a pause, on any machine.
+// machine's counters are read after each step. Otherwise they may have run anywhere, and are taken to follow one
+// another without a pause.
 class RecordedSteps {
  public:
   explicit RecordedSteps(const RecordedPoint& point);
@@ -71,12 +72,12 @@ class RecordedSteps {
   MachineCounters counters_;
   Measurement run_;
   std::optional<SampleSeries> series_;  // set from the first step on
-  std::set<std::string> keys_;          // keys of every line
+  std::set<std::string> keys_;          // keys that every line has
   std::vector<Phase> phases_;
   std::vector<std::string> own_phases_;
   MemoryUse memory_;
   std::vector<Seconds> ends_;  // ends of the steps, relative to the start of the first
-  bool begins_ = false;        // every line states when its step began
+  bool begins_ = false;        // true if every line states when its step began
   int64_t first_begin_ = 0;    // ns
 };
 

@@ -34,7 +34,7 @@ std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& tim
 
 // Selects the time of the pass in one step.
 ReportedTime reported_time(const Plan& plan, Pass pass);
-// Likewise for a step with these phases.
+// Like the function above, for a step with these phases.
 ReportedTime reported_time(std::span<const Phase> phases, Pass pass);
 
 // Model FLOPs of one step of the pass. Counts full attention even under a causal mask, and no recomputation.

@@ -136,8 +136,8 @@ class Point {
     }
   }
 
-  // After a trial the point is planned again, because the chosen kernels may need other workspaces. If a different
-  // recomputation then fits, its new signatures are tried, too.
+  // After a trial, the point is planned again, because the chosen kernels may need other workspaces. If the new plan
+  // recomputes differently, its new signatures are tried, too.
   Prepared prepare_with_trial(const Device& device, Backend& backend) {
     if (rank() != 0) return prepare_as_rank_0(device);
     LapTimer laps(backend);

@@ -1,5 +1,5 @@
-// Repeats a run up to the step in which values stopped being finite and examines that step op by op; also inspects the
-// exponents of state values.
+// Repeats a run up to the step in which values stopped being finite and examines that step op by op; also counts
+// denormal values.
 #include "measure/spoiled_values.h"
 
 #include <algorithm>

@@ -22,8 +22,8 @@ namespace laptime {
 // step. A NaN in backward reaches the weights one step before the loss shows it; in that case the earlier step is
 // examined.
 //
-// Call it while no memory of the plan is allocated. None if nothing is found, or if `stop` (may be empty) returned true
-// between steps.
+// Must be called while none of the plan's memory is allocated. None if nothing is found, or if `stop` (may be empty)
+// returns true between steps.
 std::optional<Executor::NanSite> find_first_nan(const Prepared& prepared, Backend& backend,
                                                 const StartingWeights& weights, int64_t steps,
                                                 const std::function<bool()>& stop);

@@ -71,8 +71,8 @@ std::string ranks_key(const RunConfig& config) {
   return config.ranks > 1 ? fmt::format("/ranks:{}", config.ranks) : "";
 }
 
-// Returns why the cores of this machine do not suffice for the ranks of the configuration; empty if they do. Throws
-// Error without MPI.
+// Returns why this machine has too few cores for the ranks of the configuration; empty if it has enough. Throws Error
+// if MPI is missing.
 std::string ranks_refusal(const RunConfig& config) {
   if (config.ranks == 1) return {};
   require_mpi(config);
@@ -118,13 +118,13 @@ cuda::CardSearch search_cuda() {
   return cuda::search_card();
 }
 
-// Queried only once, because the driver does not change while a program runs.
+// Queried only once: the driver does not change while the program runs.
 const cuda::CardSearch& cuda_here() {
   static const cuda::CardSearch kSearch = search_cuda();
   return kSearch;
 }
 
-// Like ranks_refusal, for the GPUs of this machine. Throws Error without MPI or NCCL.
+// Like ranks_refusal, for the GPUs of this machine. Throws Error if MPI or NCCL is missing.
 std::string cuda_ranks_refusal(const RunConfig& config) {
   if (config.ranks == 1) return {};
   require_mpi(config);
@@ -267,7 +267,7 @@ Device find_roofline(const RunConfig& config, const std::string& name, Program p
   device.memory_bytes = described.memory;
   const ProductPeak products = product_peak(described, config.dtype);
   device.datasheet_flops = products.stated;
-  const bool is_stated = described.has_reached_rates();  // the reached rates are shares of the data sheet
+  const bool is_stated = described.has_reached_rates();  // reached rates are fractions of data-sheet rates
   const double peak = is_stated ? products.stated : products.usable;
   device.launch_times = std::make_shared<const LaunchTimes>(described, peak, program, config.mode, config.model.causal);
   device.rates = {peak, is_stated ? described.bandwidth : described.usable_bandwidth()};

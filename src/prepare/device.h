@@ -23,7 +23,7 @@ class LaunchTimes;
 // Bytes that a device occupies for one allocation of `bytes`, which it rounds up to whole pages.
 using HeldBytes = int64_t (*)(int64_t bytes);
 
-// The loops in a launch of a kernel on `threads` threads.
+// The loops of one kernel launch on `threads` threads.
 using LaunchLoops = std::vector<LaunchLoop> (*)(const Kernel& kernel, const Signature& signature, int threads);
 
 // The rates used to predict times: FLOP/s of matrix products and bytes/s of memory.
@@ -43,24 +43,24 @@ struct Device {
   std::string isa;                              // instruction set of the kernels; empty if not applicable
   std::optional<int> threads;                   // CPU threads; none for other devices
   std::string threads_reason{};                 // why the default is below all hardware threads; otherwise empty
-  std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
+  std::optional<int64_t> memory_bytes;          // device memory; none: the device uses host memory
   HeldBytes held_bytes = nullptr;               // bytes occupied by an allocation; null: exactly its bytes
   bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
   std::optional<DeviceCard> card{};             // none: the device is the machine itself, or is only described
   std::optional<double> datasheet_flops;        // peak FLOP/s for the dtype
   std::optional<double> datasheet_bandwidth{};  // bytes/s; only for a device that computes
-  std::optional<int64_t> cache_bytes{};  // last level of the device's own caches; none: it uses the caches of the host
+  std::optional<int64_t> cache_bytes{};  // size of the device's last-level cache; none: the device uses host caches
   LaunchLoops launch_loops = nullptr;    // null if the kernels do not run on host threads
   std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
   std::optional<PredictedRates> rates{};            // rates of the described machine; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;
-  // Opens device `number` of its kind on this machine, counted modulo the number of such devices, so that ranks take
-  // devices in rank order. Throws Error if the machine lacks the device.
+  // Opens device `number`, modulo the number of devices of this kind on the machine, so that ranks take devices in rank
+  // order. Throws Error if the machine lacks the device.
   std::function<std::unique_ptr<Backend>(int number)> open;
 };
 
-// The device of a configuration. Throws Error for an unknown name, and with unsupported_reason if the device cannot run
-// the configuration.
+// The device of a configuration. Throws Error for an unknown name, or with the text of unsupported_reason() if the
+// device cannot run the configuration.
 Device find_device(const RunConfig& config);
 // Like find_device(), but a described machine predicts for `program`. Other devices run only laptime.
 Device find_device_of(const RunConfig& config, Program program);

@@ -24,7 +24,7 @@ class Fit {
   Fit(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose)
       : config_(config), bound_(bound), choose_(choose) {}
 
-  // The choice that --recompute names; a compiled step on a GPU that does not fit otherwise also recomputes cheap ops.
+  // The choice that --recompute names. If a compiled step on a GPU would not fit, it also recomputes cheap ops.
   FittedRecompute given() const {
     FittedRecompute step{recompute_rule(config_), config_.recompute, {}};
     if (config_.mode == Mode::kCompile && !step.rule.local && !bound_.fits(need(config_, step.rule))) {
@@ -36,7 +36,7 @@ class Fit {
 
   FittedRecompute least() {
     if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
-    // A compiled step on a CPU recomputes cheap ops and computes the loss in groups of rows anyway.
+    // A compiled step on a CPU always recomputes cheap ops and computes the loss in groups of rows.
     if (is_gpu(config_)) {
       if (config_.mode == Mode::kCompile && fits({.group = 0, .layers = 0, .cheap = true}, kCheapOps)) return leanest_;
       if (fits({1, 0}, kLossAlone)) return leanest_;

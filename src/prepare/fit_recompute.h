@@ -16,12 +16,12 @@ struct FittedRecompute {
   std::string advice;  // how to use less memory, if auto finds no choice that fits
 };
 
-// For auto, the first choice that fits within the bound, or the one that needs the least memory if none fits. Any other
-// choice is kept, except that a compiled step on a GPU that does not fit also recomputes cheap nodes.
+// For auto, returns the first choice that fits within the bound, or the choice that needs the least memory if none
+// fits. Any other choice is kept, but a compiled step on a GPU also recomputes cheap nodes if it would not fit.
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
-// The --recompute value for the choice with this name: "block". If no value states the choice exactly, adds the choice
-// in parentheses: "auto (block in layers 0-3 of 12)", "none (only cheap ops)".
+// The --recompute value for the choice with this name: "block". If no value describes the choice exactly, the choice
+// follows in parentheses: "auto (block in layers 0-3 of 12)", "none (only cheap ops)".
 std::string typed_recompute(const std::string& text);
 
 }  // namespace laptime

@@ -27,7 +27,7 @@ std::string text_at(const Json& object, const char* key) {
 
 void add_choices(const Json& record, const std::string& where, const char* advice, KernelsBySignature& choices) {
   const auto kernels = record.find("kernels");
-  if (kernels == nullptr || !kernels->is_array()) throw Error::format("{} has no list 'kernels'; {}", where, advice);
+  if (kernels == nullptr || !kernels->is_array()) throw Error::format("{} has no 'kernels' list; {}", where, advice);
   for (const Json& use : *kernels) {
     const std::string op = text_at(use, "op");
     const std::string signature = text_at(use, "signature");
@@ -71,7 +71,7 @@ const Kernel& kernel_named(const OpCard& op, const std::string& name, const Kern
   reject_word(where, fmt::format("{} kernel", op.name), name, known);
 }
 
-// Checks that ops and kernels exist; the text of a signature begins with the name of its op.
+// Checks that the pinned ops and kernels exist. The text of a signature begins with the name of its op.
 void check_names(const KernelChoices& choices, const KernelTable& kernels) {
   for (const auto& [signature, kernel] : choices.pinned) {
     const std::string name = signature.substr(0, signature.find('('));
@@ -98,7 +98,7 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
   return &kernel;
 }
 
-// The first kernel with the least workspace. The reference kernel, which needs none, is used only if there is no other.
+// The first kernel with the least workspace. The reference kernel needs none, but is used only if it is the only one.
 const Kernel* with_least_workspace(const std::vector<const Kernel*>& supported, const Signature& signature) {
   const Kernel* least = nullptr;
   for (const Kernel* kernel : supported) {

@@ -24,15 +24,15 @@ inline constexpr int64_t kMaxKernelsFile = int64_t{64} << 20U;  // bytes
 // The file's name in messages: "kernels file 'choices.json'".
 std::string kernels_file_text(const std::string& path);
 
-// Reads the field `kernels` of records written by `laptime bench` or `laptime show`: an array (--output json), one
+// Reads the `kernels` field of records written by `laptime bench` or `laptime show`: an array (--output json), one
 // record per line (jsonl), or a single record. Throws Error with the name of the file if it cannot be read, contains no
-// such records or no choice, or has conflicting choices for a signature.
+// such records or no choices, or has conflicting choices for a signature.
 KernelsBySignature read_kernels_file(const std::string& path);
 
 struct KernelChoices {
   KernelRules rules;  // which kernels may be chosen
   KernelsBySignature measured;
-  bool takes_measured = true;  // false: the measured kernels' workspaces do not fit, so the first candidates are used
+  bool takes_measured = true;  // false: use the first candidates, because the measured kernels' workspaces do not fit
   bool saves_memory = false;   // choose the candidate with the least workspace, because nothing else fits
   KernelsBySignature pinned;   // override `measured` and are not timed
   std::string pinned_by;       // origin of `pinned` for messages: "kernels file 'choices.json'"

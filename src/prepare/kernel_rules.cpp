@@ -7,7 +7,7 @@
 namespace laptime {
 namespace {
 
-// True if some kernel of the op can compute a signature's products in this arithmetic.
+// True if any kernel of the op can compute the signature's products in this arithmetic.
 bool has_kernel_of(ProductMath math, const KernelTable& kernels, const Signature& signature) {
   const std::span<const Kernel> of_op = kernels.of(*signature.op);
   return std::any_of(of_op.begin(), of_op.end(), [&](const Kernel& other) {

@@ -21,8 +21,8 @@ KernelRules rules_of(const RunConfig& config);
 // default rules, otherwise for example "/ieee", "/reproducible" or "/tf32".
 std::string key_of(const KernelRules& rules);
 
-// Why a kernel may not run a signature: the kernel's own reason, or a rule. Empty if it may. `kernel` must be one of
-// `kernels`.
+// Why the kernel may not run the signature: the kernel's own reason, or a rule. Empty if the kernel may run it.
+// `kernel` must be one of `kernels`.
 std::string refusal(const Kernel& kernel, const KernelTable& kernels, const Signature& signature,
                     const KernelRules& rules);
 

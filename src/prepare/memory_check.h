@@ -25,8 +25,8 @@ struct MemoryBound {
   int64_t held(int64_t bytes) const { return held_bytes == nullptr ? bytes : held_bytes(bytes); }
 };
 
-// The bytes that a run of the plan uses on the device: sources, constants and the arena, each as allocated. On a device
-// that pools steps, the values live at the peak replace the arena. How much more such a pool reserves is known only
+// The bytes that a run of the plan uses on the device: sources, constants and the arena, each as allocated. With
+// `pools_steps`, the values live at the peak count instead of the arena; the pool may reserve more, which is known only
 // after a run.
 int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound);
 

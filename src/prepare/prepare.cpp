@@ -16,7 +16,7 @@ void Prepared::require_fit() const {
 
 namespace {
 
-// Adds the pause from --delay to the launches of its op.
+// Adds the --delay pause to each launch of the op that --delay names.
 void add_delay(const RunConfig& config, Plan& plan) {
   const std::optional<DelayedOp> delayed = delayed_op(config);
   if (!delayed) return;
@@ -31,8 +31,8 @@ void add_delay(const RunConfig& config, Plan& plan) {
                         delayed->op->name);
 }
 
-// Updates in backward free gradients earlier, but may leave larger gaps between other buffers. If they would need more
-// memory than updates after backward, the updates stay after backward, which changes no value.
+// Updates during backward free gradients earlier, but may leave larger gaps between other buffers. If the plan would
+// need more memory for that reason, the updates stay after backward; the results are the same.
 void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, const ChooseKernel& choose) {
   if (!prepared.config.optimizer_in_backward) return;
   RunConfig behind = prepared.config;

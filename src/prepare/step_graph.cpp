@@ -46,15 +46,14 @@ std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule
 // True for a GPU step that laptime itself runs or would run, rather than another program.
 bool is_own_gpu_step(const RunConfig& config) { return is_gpu(config) && !config.is_of_other_program; }
 
-// In compile mode without --keep, lowers even kept composites if they are faster when lowered.
+// In compile mode without --keep, also lowers the composites that are faster when lowered.
 LowerKept lower_kept(const RunConfig& config) {
   if (config.mode != Mode::kCompile || config.keep) return LowerKept::kNone;
   return is_own_gpu_step(config) ? LowerKept::kFasterLoweredOnGpu : LowerKept::kFasterLowered;
 }
 
-// True if the optimizer also writes the copies of parameters for the next step: a fused optimizer does, in compile mode
-// on a GPU. With --optimizer-in-backward, memory matters more than the time of the casts; --recompute auto never turns
-// that option on.
+// True if the optimizer also writes the autocast copies of parameters for the next step: a fused optimizer does so in
+// compile mode on a GPU. With --optimizer-in-backward, saving memory matters more than saving the casts.
 bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
   if (config.mode == Mode::kEager || config.optimizer_in_backward || !is_gpu(config)) return false;
   return std::ranges::any_of(composite_choices(config, rule), [](const CompositeChoice& choice) {
@@ -149,7 +148,7 @@ std::vector<std::string> composites_of(const RunConfig& config) {
 }
 
 RecomputeRule recompute_rule(const RunConfig& config, int64_t group, int64_t layers) {
-  // On a GPU even a cheap node takes a launch of its own, so it is recomputed only in steps that save memory.
+  // On a GPU, even a cheap node needs its own launch, so it is recomputed only in steps that must save memory.
   // fit_recompute turns this on for a step that does not fit otherwise.
   return {.local = config.mode == Mode::kCompile && (!is_own_gpu_step(config) || group > 0),
           .group = group,

@@ -1,5 +1,5 @@
-// Looks up launches, estimates unknown ones from the nearest known sizes, and names times. The forward phase of an
-// inference pass is named after the pass.
+// Looks up launch costs, estimates unknown ones from the nearest known sizes, and defines the keys of times. The
+// forward phase of an inference pass has the key of the pass.
 #include "prepare/time_forecast.h"
 
 #include <algorithm>
@@ -61,8 +61,8 @@ std::optional<TimeForecast> TimeForecast::of(const Device& device, const Machine
   return forecast;
 }
 
-// Builds the roofline from the best rates of any launch. It serves only as a common scale for sizes; the forecast uses
-// how far launches of one kind are from it.
+// Builds the roofline from the highest rates of any launch. The roofline is only a common scale for sizes; the forecast
+// uses the distance of launches of one kind from the roofline.
 TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs)
     : disturbances_(std::make_shared<std::set<std::string>>()) {
   roofline_.shortest = costs.front()->seconds;
@@ -171,7 +171,7 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
       if (is_new) estimate->second = of(step);
       launch = estimate->second;
     }
-    if (step.queue == kCommunicationQueue) {  // overlaps with computation, which is delayed only if it waits
+    if (step.queue == kCommunicationQueue) {  // overlaps with computation, and delays it only at a wait
       const double begin = ends.empty() ? now : std::max(now, ends.rbegin()->second);
       ends.emplace(i, begin + launch.seconds);
       launch.seconds = 0;

@@ -1,5 +1,5 @@
-// TimeForecast: predicts the times of a step, from measured launch costs or from a data sheet; also defines the names
-// of times.
+// TimeForecast: predicts the times of a step, from measured launch costs or from a data sheet; also defines the keys of
+// times.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@
 
 namespace laptime {
 
-// Key of the time of the requested pass, and of the time of one phase in a step with that pass.
+// The key of the time of a pass, and the key of the time of one phase of that pass.
 std::string time_key(Pass pass);
 std::string time_key(Phase phase, Pass pass);
 
@@ -88,7 +88,7 @@ class TimeForecast {
   ForecastLaunch alike(const std::vector<Sample>& samples, double flops, double bytes) const;
 
   std::shared_ptr<const LaunchTimes> described_;         // null for a device that computes
-  std::shared_ptr<std::set<std::string>> disturbances_;  // owns the strings of all views, also of copies
+  std::shared_ptr<std::set<std::string>> disturbances_;  // owns the text of each disturbance; shared by copies
   std::unordered_map<std::string, Cost> costs_;          // keyed by signature
   std::map<std::string, std::vector<Sample>> by_kind_, by_op_;
   std::vector<Sample> all_;

@@ -73,8 +73,8 @@ struct ThreadBound {
 struct KernelDecision {
   std::string op;
   int64_t nodes = 0, signatures = 0;
-  std::string example;                  // the signature of one of the nodes
-  std::string chosen;                   // empty if no kernel can run the op
+  std::string example;  // the signature of one of the nodes
+  std::string chosen;
   std::string chosen_by;                // "pinned", "alone", "measured", or "first" (until bench measures the choices)
   std::vector<std::string> candidates;  // other kernels that could run the op, in the order of the kernel table
   std::vector<std::string> rivals;      // candidates that a trial would time; not in the JSON
@@ -105,7 +105,7 @@ struct MemoryNeed {
   std::string limit;  // the memory available to the step, and why: "the step may use 1.000 GiB (--memory-limit)"
   std::string arithmetic;
   std::string does_not_fit;  // why the step does not fit; empty if it fits
-  std::string advice;        // the part of `does_not_fit` that suggests how to need less memory
+  std::string advice;        // the part of `does_not_fit` that says how to use less memory
 
   LAPTIME_FIELDS(predicted_peak_bytes, resident_bytes, arena_bytes, live_peak_bytes, peak_op, peak_scope, saved_bytes,
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)

@@ -22,7 +22,7 @@ struct FoundRecord {
   std::optional<StepTrace> trace;
 };
 
-// Throws Error unless the record, and the trace next to its fields if there is one, are valid.
+// Throws Error unless the record and, if present, its `trace` are valid.
 FoundRecord found_record(std::string_view text) {
   FoundRecord found{.record = parse_record(text), .json = Json::parse(text), .trace = {}};
   if (const Json* const trace = found.json.find("trace")) {
@@ -78,7 +78,8 @@ class Importer {
     return known ? *known : store_.append(found.json.dump(), found.trace);
   }
 
-  // The run's name in the store; differs from the record's if another machine has a stored run of that name.
+  // The run's name in the store. Differs from the name in the record if the store has a run of another machine with
+  // that name.
   std::string run_of(const Record& record) {
     if (record.run.empty() || record.fingerprint.empty()) return record.run;
     const auto [known, is_new] = runs_.try_emplace({record.run, record.fingerprint}, record.run);

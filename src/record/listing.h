@@ -13,8 +13,8 @@ namespace sqlite {
 class Statement;
 }
 
-// How much of each record is read. Fields that are not read have default values. Below kWhole, times have no samples,
-// and only the first and the last loss are read.
+// How much of each record is read. Fields that are not read have default values. All extents except kWhole omit the
+// samples of times, and all losses except the first and the last.
 enum class Extent : uint8_t {
   kNames,       // fields that name and group rows: name, status, rating, model, pass, device, run, machine, date
   kListed,      // a table row: the pass's time, medians of phases, memory, rates, model sizes

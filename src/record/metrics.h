@@ -23,7 +23,7 @@ struct Metric {
   std::optional<double> (*read)(const Record&) = nullptr;  // returns none if the record lacks the value
 };
 
-// Whether a device model produced the record's times instead of a measurement. Also works for a planned point.
+// True if the record's times come from a device model, not from measurement. Also works for a planned point.
 bool is_predicted(const Record& record);
 
 // True if the key heads of the model have their default number and width. Other programs may write these defaults out.

@@ -151,7 +151,7 @@ struct LossValues {
   LAPTIME_FIELDS((kNats, values))
 };
 
-// How the loss scale changed, and the steps that were skipped because a gradient overflowed. Empty if the loss was not
+// Changes of the loss scale, and the steps that were skipped because a gradient overflowed. Empty if the loss was not
 // scaled.
 struct LossScalingUse {
   std::optional<double> first;  // scale of the first step
@@ -170,7 +170,7 @@ struct DataUse {
   std::optional<int64_t> files, tokens;
   std::optional<int64_t> smallest, largest;
   std::optional<double> zero_share;  // share of tokens that are zero
-  std::vector<std::string> remarks;  // reasons to suspect that this is not the intended data
+  std::vector<std::string> remarks;  // reasons to suspect that the files are not the intended data
 
   friend bool operator==(const DataUse&, const DataUse&) = default;
   LAPTIME_FIELDS(format, type, files, tokens, smallest, largest, (kFraction, zero_share), remarks)

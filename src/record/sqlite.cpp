@@ -19,8 +19,8 @@ constexpr int kMaxWaits = 30'000 / kWaitMs;
 constexpr int kMaxWaitsAfterStop = 1'000 / kWaitMs;
 constexpr int kMaxTextBytes = 80 << 20;
 
-// Whether processes can lock the file against each other. With `create`, a missing file is created, and removed again
-// if locks do not work. Returns true if the file cannot be opened; SQLite then reports why.
+// True if locks on the file work. With `create`, a missing file is created, and removed again if locks do not work.
+// Also true if the file cannot be opened; SQLite then reports why.
 bool locks_work(const std::filesystem::path& path, bool create) {
   constexpr mode_t kMode = 0644;
   constexpr int kFlags = O_CLOEXEC | O_NONBLOCK;
@@ -85,7 +85,7 @@ void Database::fail(int code) {
   switch (code & 0xFF) {
     case SQLITE_FULL: throw Error(text("the disk is full; free some space, or name another file with --store"));
     case SQLITE_CANTOPEN:
-      // If a file cannot be created, the system's reason is lost, because SQLite's last attempt was to read it.
+      // If a file cannot be created, errno does not say why, because SQLite last tried to read the file.
       throw StoreUnavailable(text("cannot be {}; name a file in a writable directory with --store",
                                   std::filesystem::exists(path_, ignored) ? "opened" : "created"));
     case SQLITE_READONLY:

@@ -74,7 +74,7 @@ class Database {
   void execute(const std::string& sql) { check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr)); }
   int64_t query_integer(const std::string& sql);
   // Takes the write lock first, so that a read lock never has to be upgraded. Commits everything that `write`
-  // writes, or nothing if it throws. A nested call joins the outer transaction.
+  // writes, or nothing if `write` throws. A nested call joins the outer transaction.
   void transact(const std::function<void()>& write);
   bool has_column(std::string_view table, std::string_view column);  // also false if the table does not exist
 

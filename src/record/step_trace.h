@@ -84,7 +84,7 @@ struct TracedStep {
 struct DeviceUse {
   std::string records;           // what recorded the activity: "CUPTI"
   std::string missing;           // why there are no records; empty if there are
-  int64_t kernels = 0;           // kernels in one watched step, that is, one whose activity was recorded
+  int64_t kernels = 0;           // kernels in one watched step (a step whose activity was recorded)
   int64_t copies = 0;            // memory copies and fills in one watched step
   std::vector<double> busy;      // per watched step, seconds in which any kernel, copy or fill ran
   std::vector<double> recorded;  // seconds of steps that were replayed as a graph
@@ -135,8 +135,8 @@ struct StepTrace {
 // If traced steps differ from untraced ones by more than this fraction, they were disturbed and their shares are rough.
 inline constexpr double kDisturbed = 0.1;
 
-// Whether the steps actually ran. A prediction lacks untraced steps alongside traced ones, or has timestamps that take
-// no time, because its clock is virtual.
+// True if the steps actually ran. A predicted trace lacks untraced steps alongside traced ones, or has timestamps that
+// take no time, because its clock is virtual.
 bool is_measured(const StepTrace& trace);
 
 // Mean traced step time divided by the median of the untraced steps alternating with them; none if nothing was

@@ -71,9 +71,9 @@ class Scan {
     }
   }
 
-  // The ids of all records, oldest first, including those that damage hides in the records table but not in the
-  // listing. An import may add older records after newer ones, so the order of ids is not that of dates. A record
-  // without a date follows the record with the id before its own.
+  // The ids of all records, oldest first, including records that are damaged in the records table but not in the
+  // listing. An import may add older records after newer ones, so ids are not ordered by date. A record without a date
+  // follows the record with the preceding id.
   std::vector<int64_t> ids() {
     std::map<int64_t, std::string> dates;  // by id
     for (const int64_t id : ids_of_records()) dates.emplace_hint(dates.end(), id, "");
@@ -154,7 +154,7 @@ class Scan {
     }
   }
 
-  // Reads the ids from the index, which has a hundredth of the table's bytes, or else from the table. If both are
+  // Reads the ids from the index, which is a hundredth of the table's size, or else from the table. If both are
   // damaged, tries every id that was ever assigned, up to kMaxTried.
   std::vector<int64_t> ids_of_records() {
     std::vector<int64_t> ids;
@@ -248,7 +248,7 @@ bool Store::has_run(std::string_view run) const {
   Statement row(*database_, fmt::format("SELECT 1 FROM {} WHERE run = ?1 LIMIT 1", table));
   try {
     return row.bind(run).step();
-  } catch (const Damaged&) {  // no such run in the readable part
+  } catch (const Damaged&) {  // the readable part has no such run
     return false;
   }
 }

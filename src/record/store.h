@@ -43,13 +43,14 @@ struct LaunchCost {
   int64_t threads = 0;  // 0 for a device without threads
   std::string signature;
   std::string kernel;
-  // Op and operand types, "matmul float32,float32 > float32": equal for launches that differ only in shape.
+  // Op and operand types (kind_of), "matmul float32,float32": equal for launches that differ only in shapes or
+  // attributes.
   std::string kind;
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   double seconds = 0;
-  std::string created;        // date of the newest of these runs; ISO 8601, UTC
-  int64_t runs = 1;           // runs averaged in `seconds`, at most 8: then older runs lose weight (with_newer)
+  std::string created;        // date of the newest run in the mean; ISO 8601, UTC
+  int64_t runs = 1;           // runs averaged in `seconds`, at most 8, so that older runs lose weight (with_newer)
   std::string disturbance{};  // what disturbed the machine during the runs, and how much; empty if nothing did
 
   static constexpr const char* kTable = "launch_costs";
@@ -61,7 +62,7 @@ struct LaunchCost {
 
 // Merges a newer measurement of the same launch into `known`. A measurement with another kernel replaces `known`. If
 // only one of the two was disturbed, only the undisturbed one counts. Other programs can only make a launch slower, so
-// a measurement more than 1.5 times as long is ignored, and one faster by more than that factor replaces `known`.
+// a measurement more than 1.5 times as long is ignored, and a measurement more than 1.5 times as fast replaces `known`.
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer);
 
 // The best value ever measured for a limit of one device, with a name such as
@@ -110,13 +111,13 @@ class Store {
     return append(to_text(record), trace);
   }
 
-  // Commits everything that `write` appends, or nothing if it throws.
+  // Commits everything that `write` appends, or nothing if `write` throws.
   void write_together(const std::function<void()>& write);
   // The id of the stored record that equals this one, ignoring the suffix that import gives to runs (run_mark).
   std::optional<int64_t> find_same(const Record& record) const;
   // Adds a trace to a stored record. Returns false if the record already has one.
   bool add_trace(int64_t id, const StepTrace& trace);
-  // Whether a run with this name measured a stored record, or took one from the store.
+  // True if a run with this name measured a stored record, or took a record from the store.
   bool has_run(std::string_view run) const;
   // Whether a machine with another fingerprint has a run with this name.
   bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
@@ -138,7 +139,8 @@ class Store {
   // The ids of all records that can be found, oldest first.
   std::vector<int64_t> ids(const Problem& problem) const;
 
-  // The JSON of a record as it was written, and its trace; none if there is none. Throws Error for an unreadable trace.
+  // The JSON of a record as it was written, and its trace; none if the store lacks it. Throws Error for an unreadable
+  // trace.
   std::optional<std::string> text_at(int64_t id) const;
   std::optional<StepTrace> trace_at(int64_t id) const;
   // The newest record with status ok for this configuration, binary and machine. With `traced_steps`, only records
@@ -159,7 +161,7 @@ class Store {
   // Notes that the command of this run took these records from the store instead of measuring them. Repeated notes have
   // no effect.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
-  // The ids noted for every run whose name contains this text, or for the run with this whole name, ascending.
+  // The ids noted for every run whose name contains `text`, or equals `text` if `is_whole`; ascending.
   std::vector<int64_t> resumed_by(std::string_view text, bool is_whole) const;
   // Every run that took records from the store, with the records' ids.
   std::map<std::string, std::vector<int64_t>> resumed() const;
@@ -173,7 +175,7 @@ class Store {
   std::optional<Resumed> newest_resumed() const;
 
   // put() replaces a kernel choice with the same key, merges a launch cost with a known one (with_newer), and keeps the
-  // better of two peaks (better_of). It writes all values of a call, or none. The returned lists are ordered by key.
+  // better of two peaks (better_of). Each call writes all values or none. The returned lists are ordered by key.
   void put(std::span<const KernelChoice> choices);
   void put(std::span<const LaunchCost> costs);
   void put(const MeasuredPeak& peak);

@@ -19,7 +19,7 @@ void take(const Statement& row, int column, std::string& field) { field = row.te
 void take(const Statement& row, int column, int64_t& field) { field = row.integer(column); }
 void take(const Statement& row, int column, double& field) { field = row.number(column); }
 
-// A field keeps its default if the table, from an older schema, lacks the column.
+// A field keeps its default if the table has an older schema without the field's column.
 template <class T>
 T value_of(const Statement& row) {
   T value;
@@ -29,7 +29,7 @@ T value_of(const Statement& row) {
   return value;
 }
 
-// Empty for a file with the first schema, in which the tables do not name devices or are missing.
+// Empty for a file with the first schema, whose tables do not name devices or are missing.
 template <class T>
 std::vector<T> values_of(Database& database, std::string_view device) {
   std::vector<T> values;
@@ -112,7 +112,7 @@ LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
 }
 
 std::vector<double> Store::prediction_errors(std::string_view fingerprint) const {
-  // Reads only the newest records, because they are the most relevant and reading all would take longer.
+  // Reads only the newest records, which are the most relevant; reading all records would take longer.
   Statement rows(*database_, R"sql(
     SELECT predicted / measured - 1 FROM (
       SELECT json_extract(json, '$.prediction.time.' || pass) AS predicted,

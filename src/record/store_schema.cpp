@@ -69,7 +69,7 @@ std::array<std::string, kVersion> versions() {
       json        TEXT NOT NULL CHECK (json_valid(json))
     );
   )sql",
-      "",  // versions 4 and 6 created older listings, which version 11 replaces
+      "",  // versions 4 and 6 created earlier forms of the listing, which version 11 replaces
       R"sql(
     CREATE TABLE launch_costs (
       device      TEXT NOT NULL,
@@ -95,7 +95,7 @@ std::array<std::string, kVersion> versions() {
     );
   )sql",
       "ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';",
-      "",  // version 10 created an older listing in a single table, which version 11 replaces
+      "",  // version 10 created the listing as a single table, which version 11 replaces
       // Damage to any byte of the schema hides the whole store, so the schema is kept short: its views list the fields
       // only once.
       R"sql(
@@ -135,7 +135,7 @@ FileKind kind_of_file(const std::filesystem::path& path) {
 }
 
 int64_t version_of(Database& database) {
-  // While this statement is open, so is its read transaction: the three values are of one moment even if another
+  // While this statement is open, so is its read transaction, so the three values are consistent even if another
   // program is creating the schema.
   Statement tables(database, "SELECT count(*) FROM sqlite_schema");
   const bool has_tables = tables.step() && tables.integer(0) > 0;

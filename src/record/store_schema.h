@@ -38,7 +38,7 @@ FileKind kind_of_file(const std::filesystem::path& path);
 // The schema version of the file, or 0 if it is empty. Throws Error for another program's database or a newer schema.
 int64_t version_of(sqlite::Database& database);
 
-// Upgrades the file to kVersion; another process may do so first.
+// Upgrades the file to kVersion, unless another process does so first.
 void bring_up_to_date(sqlite::Database& database);
 
 }  // namespace store_schema

@@ -15,7 +15,7 @@ TimeStats make_time_stats(std::span<const double> samples);
 // The time of a phase, or of the requested pass if `phase` is empty; null without samples.
 const TimeStats* time_of(const Record& record, std::string_view phase = {});
 
-// Larger half of the 95 % interval of the median time of a phase or pass, as a fraction of that median. None for fewer
+// The distance from the median to the farther end of its 95 % interval, as a fraction of the median. None for fewer
 // than six samples.
 std::optional<double> known_within(const Summary& time);
 

@@ -25,7 +25,7 @@ std::string fit_words(const Record& record) {
   if (record.status == Status::kOk) return "yes";
   if (record.status != Status::kOutOfMemory || !record.bytes_requested || !record.bytes_available)
     return std::string(name_of(record.status));
-  return fmt::format("{} too many", brief_bytes(*record.bytes_requested - *record.bytes_available));
+  return fmt::format("{} too much", brief_bytes(*record.bytes_requested - *record.bytes_available));
 }
 
 // "optimizer state 43 %, saved activations 34 %, parameters 21 %": the three largest shares.

@@ -48,7 +48,7 @@ class Pulse {
   std::optional<Seconds> cpu_time() const;
 
   pid_t child_;
-  std::optional<Seconds> cpu_time_;  // total of the child's threads when it last rose by kAlive or more
+  std::optional<Seconds> cpu_time_;  // total over the child's threads when the total last rose by kAlive or more
   Seconds silence_{};
 };
 
@@ -101,8 +101,8 @@ constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 // ---- child process
 
-// True if the error means that memory ran out. Thread creation reports a stack that cannot be allocated with the same
-// error code as too many threads, so the available memory decides.
+// True if the error means that memory ran out. If a thread cannot be created, the error code is the same for a lack of
+// memory and for too many threads, so the available memory decides.
 bool is_out_of_memory(const std::system_error& error) {
   constexpr int64_t kThreadBytes = int64_t{16} << 20U;  // stack and other memory of a new thread
   if (error.code() == std::errc::not_enough_memory) return true;
@@ -172,11 +172,11 @@ class Listener {
     Pulse pulse(child_);
     asker_ = limits.asker;
     for (Seconds last = host_now(); messages_ >= 0 || output_ >= 0;) {
-      // A stop may also have arrived before the child started, after the sweep last looked for one.
+      // A stop signal may also have arrived between the sweep's last check and the start of the child.
       handle_stops(signals_.count() + asked_stops_);
       wait_for_input(killed_ ? Seconds(-1) : std::min(kTick, limits.timeout - elapsed_));
       const Seconds now = host_now();
-      // More time has passed only if this process was suspended, and then the child probably was too.
+      // If more time has passed, this process was suspended, and the child probably was too.
       const Seconds passed = std::min(now - last, 2 * kTick);
       last = now;
       elapsed_ += passed;
@@ -204,7 +204,7 @@ class Listener {
     kill_child();
   }
 
-  // True if the child has run a step and will run more. Steps can be compared, because all execute the same plan.
+  // True if the child has run a step and will run more. Step times are comparable, because all steps run the same plan.
   bool is_stepping() const {
     const PointProgress& progress = observed_.progress;
     return progress.done > 0 && (progress.expected == 0 || progress.done < progress.expected);
@@ -272,7 +272,7 @@ class Listener {
     if (stops > 1 || observed_.progress.done == 0) {
       kill_child();
     } else {
-      kill(child_, SIGTERM);  // the child checks for it between steps
+      kill(child_, SIGTERM);  // the child checks for this signal between steps
     }
   }
 

@@ -15,10 +15,10 @@ namespace laptime {
 // an allocation failed.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
-// Limits after which the child is killed. Time during which this process is suspended counts towards neither limit.
+// Limits after which the child is killed. Neither limit counts the time during which this process is suspended.
 struct ChildLimits {
   Seconds timeout;      // for the whole point
-  Seconds silence{30};  // without a sign of life, which is CPU time of the child or a message
+  Seconds silence{30};  // without a sign of life, that is, CPU time of the child or a message
   // Descriptor from the process that wants the result: input counts as a stop signal, and end of file kills the child.
   // -1: none.
   int asker = -1;

@@ -49,7 +49,7 @@ ChildMessage parse_message(std::string_view line) {
   try {
     return message_of(Json::parse(line));
   } catch (const JsonError&) {
-    throw Error::format("not a message of a point: {}", quote(line));
+    throw Error::format("not a message from a point: {}", quote(line));
   }
 }
 

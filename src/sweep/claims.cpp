@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// Locks the byte; returns false if another program has locked it, but true if locks do not work.
+// Locks the byte. Returns false if another program has locked the byte, but true if locks do not work.
 bool lock(int file, off_t at) {
   struct flock byte {};
   byte.l_type = F_WRLCK;
@@ -38,7 +38,7 @@ std::optional<PointClaim> PointClaim::take(const std::filesystem::path& store, c
 std::optional<CoreClaim> CoreClaim::take(std::span<const int64_t> cores, const std::filesystem::path& file) {
   constexpr mode_t kOfEveryone = 0666;
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  Descriptor opened(open(file.c_str(), kFlags));  // O_CREAT would fail for a file of another user
+  Descriptor opened(open(file.c_str(), kFlags));  // O_CREAT may fail for another user's file
   if (opened < 0) {
     opened = Descriptor(open(file.c_str(), kFlags | O_CREAT, kOfEveryone));
     if (opened < 0) return CoreClaim(Descriptor());

@@ -26,7 +26,7 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   const bool hurried = limits.is_hurried(step);
   const int64_t least =
       hurried ? limits.hurried_warmup + limits.hurried_samples : limits.min_warmup + limits.min_samples;
-  // For most points, the median is known well enough before the budget is spent, but not within a second.
+  // For most points, the median is precise enough before the budget is spent, but not within a second.
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
@@ -35,15 +35,15 @@ double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, Mo
   const RunConfig& config = point.config;
   if (!point.device) return 0;
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
-  constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
+  constexpr double kPredicted = 1e9;  // predicting a step takes about the same time for any model
   if (point.is_predicted()) return kPredicted;
   const ModelConfig model = config.step_model();
   auto known = std::ranges::find_if(summaries, [&](const auto& one) { return one.first == model; });
   if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
   const ModelSummary& summary = known->second;
   const auto parameters = static_cast<double>(summary.parameter_count);
-  // A point that cannot fit ends at once. It needs at least the memory for weights and, depending on the pass,
-  // gradients and two optimizer moments.
+  // A point that cannot fit in memory ends at once. Each point needs memory at least for weights and, depending on the
+  // pass, gradients and two optimizer moments.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
   const AvailableMemory available = available_memory();
   if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;

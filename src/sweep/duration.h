@@ -24,8 +24,8 @@ class TimeLeft {
   void finished(size_t point, Seconds took);
   void skipped(size_t point);  // a point that took no time; does not change the estimate for the others
 
-  // The time left while `point` runs. `elapsed` is how long it has run, and `of_point` is the rest of its time, if it
-  // reports progress. None if there is no basis for an estimate yet.
+  // The time left while `point` runs. `elapsed` is the time that the point has run, and `of_point` its remaining time,
+  // if it reports progress. None if there is no basis for an estimate yet.
   std::optional<Seconds> estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const;
 
  private:
@@ -41,8 +41,8 @@ struct ExpectedPoint {
   // The range in which `time` is expected; set if only a few launches were measured.
   std::optional<std::pair<Seconds, Seconds>> rough{};
   bool fits = true;
-  // Date (ISO 8601) of the stored record that --resume takes instead of running the point; none if there is no such
-  // record, or without --resume.
+  // Date (ISO 8601) of the stored record that --resume takes instead of running the point; none without --resume or if
+  // the store has no such record.
   std::optional<std::string> stored_at{};
 
   bool runs() const { return !stored_at && fits && (!time || time->count() > 0); }

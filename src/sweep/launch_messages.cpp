@@ -24,7 +24,7 @@ Json parse_line(std::string_view line) {
   try {
     return Json::parse(line);
   } catch (const JsonError&) {
-    throw Error::format("not a message of a sweep: {}", quote(line));
+    throw Error::format("not a message from a sweep: {}", quote(line));
   }
 }
 
@@ -90,7 +90,7 @@ std::optional<PointHello> parse_hello(std::string_view line) {
 MachineKnowledge parse_known(std::string_view line) {
   const Json json = parse_line(line);
   const Json* const known = json.find(kKnown);
-  if (known == nullptr) throw Error::format("not stored measurements: {}", quote(line));
+  if (known == nullptr) throw Error::format("expected stored measurements, not {}", quote(line));
   return from_json<MachineKnowledge>(*known, kKnown);
 }
 

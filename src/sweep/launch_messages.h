@@ -2,7 +2,7 @@
 //
 //   sweep                        process of the point
 //   {"point": {...}}        ->
-//                           <-   {"hello": {...}}    once it may use its cores
+//                           <-   {"hello": {...}}    once the process may use its cores
 //   {"known": {...}}        ->                       stored measurements of the device in the hello
 //                           <-   {"progress": {...}}, ..., {"record": {...}, ...}    (child_messages.h)
 //   {"stop": true}          ->                       asks for the samples so far

@@ -32,8 +32,8 @@ void keep_end(std::string& text, std::string_view more) {
 
 LaunchedPoint::LaunchedPoint(const std::vector<std::string>& words, const std::string& first_line, Seconds timeout)
     : output_end_(output_.reading()), errors_end_(errors_.reading()), started_(host_now()), timeout_(timeout) {
-  // SIGTERM makes a launcher end its program on the other machine. If it does not, the end of the input ends the
-  // program.
+  // On SIGTERM, a launcher ends its program on the other machine. If the launcher fails to do so, the end of the input
+  // ends the program.
   child_ = start_program(words, {.input = input_.reading(),
                                  .output = output_.writing(),
                                  .errors = errors_.writing(),

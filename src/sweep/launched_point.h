@@ -27,7 +27,7 @@ class LaunchedPoint {
   LaunchedPoint(const LaunchedPoint&) = delete;
   LaunchedPoint& operator=(const LaunchedPoint&) = delete;
 
-  // Adds the descriptors for poll() that become ready when look() has something to do.
+  // Adds the descriptors that poll() reports as ready when look() has something to do.
   void add_to(std::vector<pollfd>& polled) const;
 
   struct Answers {
@@ -38,7 +38,7 @@ class LaunchedPoint {
   void look(const Answers& answers);
 
   void stop();  // asks for the samples so far, or ends the launcher if the point has not begun
-  void end();   // ends the launcher; it is killed if it does not exit within a few seconds
+  void end();   // ends the launcher, or kills it if it does not exit within a few seconds
 
   bool is_over() const { return child_ < 0; }  // whether the launcher has exited
   const std::optional<PointHello>& hello() const { return hello_; }

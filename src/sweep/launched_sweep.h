@@ -35,7 +35,7 @@ struct LaunchCallbacks {
   std::function<PointResult(size_t index)> lost;  // returns the result for a lost point, without a reason
   std::function<MachineKnowledge(const std::string& device)> known;
   std::function<void(size_t index)> begin;
-  // Called for one running point at a time: the one that began first.
+  // Called only for the running point that began first.
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const std::string& reason)> again;  // called before a retry
   std::function<void(size_t index, const PlacedPoint&, Seconds elapsed)> finished;

@@ -23,7 +23,7 @@ class LineInput {
   // Waits for the next line. Returns none when the input has ended or a signal has arrived.
   std::optional<Line> next();
   bool is_stopped() const { return is_stopped_; }     // a signal has arrived
-  bool has_more() const { return !unread_.empty(); }  // has read bytes that next() has not returned yet
+  bool has_more() const { return !unread_.empty(); }  // true if next() has not returned all bytes read so far
 
  private:
   // Waits for input or a signal. Returns false at the end of the input, and after a signal.

@@ -1,4 +1,4 @@
-// Runs one point, and marks its record as failed if its files have changed meanwhile.
+// Runs one point, and marks its record as failed if its files change during the run.
 #include "sweep/measured_point.h"
 
 #include <fmt/format.h>

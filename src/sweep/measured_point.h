@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// Removes the times, phases and token rate from the record of a run that must not be trusted.
+// Removes the times, phases and token rate from a record whose run cannot be trusted.
 void clear_timing(Record& record);
 
 // The result of a point that cannot run, for the reason in `point.invalid`.

@@ -21,8 +21,8 @@ struct OtherProgram {
 // process. Throws Error if the program cannot be started. The caller must have a single thread.
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
-// The record in the first line that the program prints. If it prints no line, the result is a failed record whose
-// reason explains why. Throws Error if the line is not a record.
+// The record in the first line that the program prints. Without output, the result is a failed record whose reason
+// says why. Throws Error if the line is not a record.
 Record record_of_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
 }  // namespace laptime

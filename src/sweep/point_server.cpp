@@ -31,12 +31,12 @@ void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // the sweep has gone, and the input will end as well
+    if (written <= 0) return;  // the sweep has ended, so the input will end as well
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
 
-// Waits until this process can claim its cores. None if a signal arrives or the input ends first.
+// Waits until this process has claimed its cores. None if a signal arrives or the input ends first.
 std::optional<CoreClaim> claim_cores(int input, StopSignals& signals) {
   constexpr int kPause = 2;  // milliseconds
   const std::vector<int64_t> cores = allowed_cores();

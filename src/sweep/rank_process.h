@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// One end of each pipe between rank 0 and the process that sends it requests. Both processes have such a pair.
+// One end of each pipe between rank 0 and the process that sends requests to rank 0. Each process has one.
 struct RankPipes {
   int requests = -1;
   int messages = -1;

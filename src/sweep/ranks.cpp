@@ -102,7 +102,7 @@ class Ranks {
   const std::optional<PointResult>& result() const { return result_; }
   const std::optional<Record>& planned() const { return planned_; }
   std::string reason() const {
-    return mpirun_ > 0 ? reason_of_ranks(all_errors_, exit_code_) : "a rank has ended; standard error says why";
+    return mpirun_ > 0 ? reason_of_ranks(all_errors_, exit_code_) : "a rank ended early; standard error says why";
   }
 
  private:

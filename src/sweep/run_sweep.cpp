@@ -89,7 +89,7 @@ class SweepRun {
     }
   }
 
-  // Runs a point or finds its record. Returns false if another program is measuring the point, which will store the
+  // Runs a point or finds its record. Returns false if another program is measuring the point and will store its
   // record.
   bool complete(size_t index) {
     const Seconds start = host_now();
@@ -136,8 +136,8 @@ class SweepRun {
     return true;
   }
 
-  // Whether the point would now recompute the same as `stored` did. With `--recompute auto`, this depends on the
-  // available memory.
+  // True if the point would now recompute the same values as `stored`. With `--recompute auto`, the choice depends on
+  // the available memory.
   bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
     if (point.config.recompute != "auto") return true;
     if (!point.device) return false;

@@ -27,7 +27,7 @@ struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
-  bool is_part_of_supported = false;           // no failure if no point is supported: another part has one
+  bool is_part_of_supported = false;           // not a failure if no point is supported: another part has one
   TraceRequest trace{};                        // what to trace for every point, in addition to samples
   bool keeps_traces = true;                    // store traces with the records
   std::optional<Launcher> launcher{};          // runs the points on other machines; none: they run here

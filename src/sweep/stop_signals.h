@@ -28,9 +28,9 @@ std::vector<EndingSignal> ending_signals();
 void ignore_failed_writes();
 
 // While the object exists, signals with kStop are counted instead of terminating the process. After the second signal,
-// the process has kGrace to end normally; the third makes it exit at once with code 130, even in a blocking call. Its
-// child processes die with it. If the action of a signal is not the default (nohup or a profiler has set it), that
-// action stays, except that SIGINT and SIGTERM are always counted. Only one object may exist at a time.
+// the process has kGrace to end normally; the third makes it exit at once with code 130, even in a blocking call. Child
+// processes die with the process. If nohup or a profiler has changed the action of a signal, that action stays, except
+// that SIGINT and SIGTERM are always counted. Only one object may exist at a time.
 class StopSignals {
  public:
   static constexpr int kGrace = 2;  // seconds
@@ -43,7 +43,7 @@ class StopSignals {
   // A descriptor for poll(), readable if a signal has arrived since the last count().
   int descriptor() const { return descriptor_; }
 
-  // Number of signals so far.
+  // Number of counted signals since the object was created.
   int count();
 
   // Waits for this time, or until a signal arrives.

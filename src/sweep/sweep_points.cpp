@@ -1,5 +1,5 @@
-// Expands an ablation along an axis `lower`, expands the ways to save memory, and checks each distinct input of a sweep
-// once.
+// Expands an ablation along the axis `lower`, expands the ways to save memory, and checks each distinct input of a
+// sweep once.
 #include "sweep/sweep_points.h"
 
 #include <algorithm>

@@ -13,8 +13,8 @@
 namespace laptime {
 
 // For every point of the sweep in compile mode: one point without lowering, one point per composite of the step that
-// lowers only this composite, and one point that lowers all. Throws Error if the sweep sets --keep, --lower, or another
-// mode than compile.
+// lowers only this composite, and one point that lowers all. Throws Error if the sweep sets --keep, --lower, or a mode
+// other than compile.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
 // Variants of the point: without memory savings; with one of recomputation, the optimizer in backward, moments in

@@ -1,4 +1,4 @@
-// Repeats the training run of a golden file and compares everything with it.
+// Repeats the training run of a golden file and compares all values with the file.
 #include "verify/verify.h"
 
 #include <fmt/format.h>
@@ -62,8 +62,8 @@ std::string refusal_of(const RunConfig& config) {
   }
 }
 
-// For example ", --keep linear, --reproducible true": the engine options given, except those that the machine's
-// description includes anyway.
+// For example ", --keep linear, --reproducible true": the engine options given, except those that
+// VerifiedFile::machine already states.
 std::string given_options(const RunConfig& config) {
   constexpr std::array kStated{"mode", "recompute", "device", "threads", "kernels"};
   const RunConfig fresh;
@@ -129,8 +129,8 @@ class PrecisionRun {
   }
 
  private:
-  // True if dtypes and saved bytes must match a framework's: only in an eager step without recomputation, and not for
-  // the folder of a model.
+  // True if dtypes and saved bytes must match a framework's: only in an eager step without recomputation whose
+  // reference is not a model folder.
   bool mirrors_framework() const {
     return config_.mode == Mode::kEager && config_.recompute == "none" && golden_.folder.empty();
   }
@@ -200,7 +200,7 @@ class PrecisionRun {
     if (!scale.empty() && config_.mode == Mode::kEager) scales_.push_back(floats_of(scale, DType::kFloat32).at(0));
   }
 
-  // Writes the folder's batch, which the executor keeps for later steps.
+  // Writes the model folder's batch, which the executor keeps for later steps.
   void write_tokens(Executor& executor) const {
     for (const char* name : {source::kTokens, source::kTargets}) {
       const std::vector<int64_t> ids = golden_.file->read<int64_t>(golden_.file->tensor(name));
@@ -208,7 +208,8 @@ class PrecisionRun {
     }
   }
 
-  // Builds a tensor in the library's layout from our parameters; read(name) returns the values of one parameter.
+  // Builds a tensor in the layout of the reference's library from our parameters. read(name) returns the values of one
+  // parameter.
   template <class Read>
   std::vector<float> library_tensor(std::string_view tensor, const Read& read) const {
     std::vector<float> values;
@@ -264,7 +265,7 @@ class PrecisionRun {
     }
   }
 
-  // Restores the true values of weights that only rounding has moved, so that later steps remain comparable.
+  // Restores the reference values of weights that differ only by rounding, so that later steps remain comparable.
   void undo_rounding(Executor& executor) {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);

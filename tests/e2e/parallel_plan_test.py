@@ -30,7 +30,7 @@ class ParallelPlan(ProgramTest):
             parts = [row[f"{part}_bytes"] for part in ("parameters", "gradients", "optimizer", "gathered", "activations", "loss",
                                                        "framework")]
             self.assertAlmostEqual(sum(parts), row["peak_bytes"], delta=10)
-        self.assertTrue(any(row["fits"].endswith(" too many") and "--shard" in row["remedy"] for row in rows))
+        self.assertTrue(any(row["fits"].endswith(" too much") and "--shard" in row["remedy"] for row in rows))
 
     def test_rows_name_the_point_if_there_are_several(self):
         words = ["--model", "small", "--batch", "8", "--ranks", "8", "--dtype", "float32,bfloat16", "--store", "none"]

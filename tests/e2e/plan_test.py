@@ -38,7 +38,7 @@ class Plan(ProgramTest):
         sizes = {"--batch": "8", "--context": "1024"}
         given = lambda options: [word for pair in options.items() for word in pair]
         row = self.rows(*words, *given(sizes), "--largest")[0]
-        self.assertRegex(row["fits"], r"^[\d.]+ GiB too many$")
+        self.assertRegex(row["fits"], r"^[\d.]+ GiB too much$")
         self.assertNotIn(row["fitting_recompute"], (None, "none", "nothing fits"))
         for key, option in (("largest_batch", "--batch"), ("largest_context", "--context")):
             fits, next_one = (self.rows(*words, *given(sizes | {option: str(row[key] + more)}))[0]["fits"]

@@ -99,9 +99,9 @@ TEST_F(KernelsFile, RejectsOtherFiles) {
   EXPECT_THAT(refusal("[{\"kernels\": []}"), HasSubstr("not JSON"));
   EXPECT_THAT(refusal("{\"kernels\": []}\n{\"kernels\""), HasSubstr("line 2: not JSON"));
   EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("nested deeper"));
-  EXPECT_THAT(refusal("42"), HasSubstr("record 1 has no list 'kernels'"));
-  EXPECT_THAT(refusal("[{\"kernels\": []}, {\"name\": \"x\"}]"), HasSubstr("record 2 has no list 'kernels'"));
-  EXPECT_THAT(refusal("{\"kernels\": {\"matmul\": \"tiles\"}}"), HasSubstr("no list 'kernels'"));
+  EXPECT_THAT(refusal("42"), HasSubstr("record 1 has no 'kernels' list"));
+  EXPECT_THAT(refusal("[{\"kernels\": []}, {\"name\": \"x\"}]"), HasSubstr("record 2 has no 'kernels' list"));
+  EXPECT_THAT(refusal("{\"kernels\": {\"matmul\": \"tiles\"}}"), HasSubstr("no 'kernels' list"));
   EXPECT_THAT(refusal("[]"), HasSubstr("no kernel choices"));
   EXPECT_THAT(refusal("{\"kernels\": []}"), HasSubstr("no kernel choices"));
   const std::string path = file("");

@@ -105,7 +105,7 @@ TEST(PlanAnswer, PredictionFromReachedRatesIsARange) {
 
 TEST(PlanAnswer, PointThatDoesNotFitSuggestsSettingsThatFit) {
   const PlannedPoint point{.record = refused(), .fitting_recompute = "block", .largest_batch = 7, .largest_context = 0};
-  EXPECT_THAT(text(point), testing::StartsWith("does not fit: 1.00 MiB of 3.00 GiB, 2.00 GiB too many; fits with "
+  EXPECT_THAT(text(point), testing::StartsWith("does not fit: 1.00 MiB of 3.00 GiB, 2.00 GiB too much; fits with "
                                                "--recompute block\n"));
   EXPECT_THAT(text(point), HasSubstr("\nlargest batch 7, no context fits\n"));
   EXPECT_EQ(finding(point, "fit").integer("missing_bytes"), int64_t{2} << 30);
@@ -147,7 +147,7 @@ TEST(PlanAnswer, ShowsSeveralPointsAsATable) {
   EXPECT_EQ(cell(table, 0, "predicted_s"), 3.0);
   EXPECT_NEAR(cell(table, 0, "tokens_per_second").get<double>(), 1024.0 / 3, 1e-9);
   EXPECT_EQ(cell(table, 0, "fits"), "yes");
-  EXPECT_EQ(cell(table, 1, "fits"), "2.00 GiB too many");
+  EXPECT_EQ(cell(table, 1, "fits"), "2.00 GiB too much");
   EXPECT_EQ(cell(table, 1, "fitting_recompute"), "block");
   EXPECT_EQ(cell(table, 1, "largest_context"), 0);
   EXPECT_EQ(table.rows[1].cells[0].text, "large");
