@@ -52,8 +52,7 @@ PublishedRun described_record(const Record& record) {
   run.global_batch_tokens = fmt::format("{:.0f}", batch * context);
   run.dtype = config.text("dtype");
   if (run.dtype.ends_with("16")) run.dtype += " autocast";
-  // Only with autocast, because the added words also imply 16-bit parameters and gradients.
-  if (run.dtype.ends_with("autocast") && config.text("moments") == "bfloat16") run.dtype += ", Adam in bf16";
+  if (config.text("moments") == "bfloat16") run.dtype += ", moments in bf16";
   run.mode = joined(std::vector<std::string>{system, config.text("implementation"), mode}, " ");
   if (is_ours) run.flash_attention = mode == "compile" ? "cudnn" : "no";
   run.parallelism = ranks > 1 ? parallelism_of(config.text("shard")) : "none";
