@@ -145,7 +145,7 @@ class Comparison(unittest.TestCase):
         self.assertLessEqual(low, 3.0)  # third of twelve; the median is below it with probability 1.9 %
         self.assertGreaterEqual(high, 10.0)
 
-    def test_columns_run_in_a_random_order_in_each_round(self):
+    def test_order_of_columns_is_shuffled_reproducibly_in_each_round(self):
         columns = comparison.columns_of("all")
         orders = [comparison.order_of(columns, 1, CASE, done) for done in range(6)]
         self.assertEqual(orders, [comparison.order_of(columns, 1, CASE, done) for done in range(6)])

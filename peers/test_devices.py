@@ -261,7 +261,7 @@ class OnTheCpu(unittest.TestCase):
         (found,) = json.loads(done.stdout)
         return found
 
-    def test_cpu_step_has_no_card_memory_or_clock(self):
+    def test_cpu_step_has_no_gpu_memory_or_gpu_clock(self):
         size = "--model custom --d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --batch 1 --context 16"
         found = self.measured("pytorch_step.py", *size.split())
         self.assertEqual(found["config"]["device"], "cpu")

@@ -1,5 +1,5 @@
-// Describes which values each program stores. Functions named here are in that program's repository.
-// docs/predictions.md says which terms come from its source code, and which were fitted to published peaks.
+// Which values each program saves for backward, and their types. A function named in a comment is in the repository of
+// that program. docs/predictions.md says which terms come from source code, and which were fitted to published memory.
 #include "cluster/stored_types.h"
 
 #include "model/gpt/editions.h"

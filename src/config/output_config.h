@@ -79,8 +79,8 @@ struct OutputConfig {
                  .help = "skip points that are already in the store", .axis = false, .changes_result = false},
           self.resume);
     visit(Option{.flag = "ablate", .key = "ablate", .group = kSweep,
-                 .help = "measure the gain of each fusion: compile mode without lowering, with each composite lowered, and "
-                         "with all lowered", .axis = false, .changes_result = false}, self.ablate);
+                 .help = "measure the gain of each fusion: compile mode without lowering, with one composite "
+                         "lowered at a time, and with all lowered", .axis = false, .changes_result = false}, self.ablate);
     visit(Option{.flag = "explain", .key = "explain", .group = kOutput,
                  .help = "compare each point with its prediction, by phase and class of work, and show where the error "
                          "comes from", .axis = false, .changes_result = false}, self.explain);

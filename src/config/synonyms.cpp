@@ -179,7 +179,7 @@ constexpr std::array kHints{
     Hint{"view", "stats", "--view kernels"},
     // options of one command
     Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
-    Hint{"laptime memory", "predict", "omit it: laptime memory only plans unless --run is given"},
+    Hint{"laptime memory", "predict", "no option, because laptime memory only plans unless --run is given"},
     Hint{"laptime plan", "columns", kOfPlans},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},

@@ -31,8 +31,9 @@ Floors floors_of(const GoldenCase& golden, Precision precision) {
   }
   // float16 has 1/8 of the rounding errors of bfloat16. tf32 keeps 10 mantissa bits, and tensor cores may truncate the
   // rest: up to 1/4 of bfloat16's rounding errors, but always towards zero, so the errors in a sum accumulate. With
-  // any of these types, the first step moves an element whose gradient is rounded across zero by twice the learning
-  // rate, and a single such element is visible in a small tensor.
+  // any of these types, if rounding flips the sign of a gradient's element, the first step puts that weight two
+  // learning rates away from the truth. One such element is visible in a small tensor, so the tolerance of weights is
+  // not scaled.
   const double share = precision == Precision::kFloat16 ? 1.0 / 8 : precision == Precision::kTf32 ? 1.0 / 2 : 1;
   const double tensors = golden.exact ? 4e-3 : 2e-2;
   return {.tensors = share * tensors, .weights = tensors, .losses = share * 2e-3};

@@ -171,7 +171,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
   uint64_t expected = static_cast<uint64_t>(row->bytes);
   for (const uint64_t size : *entry.shape) {
     if (size > INT64_MAX || __builtin_mul_overflow(expected, size, &expected) || expected > INT64_MAX) {
-      fail(fmt::format("shape [{}] has more elements than 63 bits can count", joined(*entry.shape, ", ")));
+      fail(fmt::format("shape [{}] needs more bytes than 63 bits can count", joined(*entry.shape, ", ")));
     }
     tensor.shape.push_back(static_cast<int64_t>(size));
   }

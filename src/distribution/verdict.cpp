@@ -20,9 +20,9 @@ namespace {
 
 // In the order of enum Stability.
 constexpr std::array kWords{
-    StabilityWord{Stability::kStable, "stable",
-                  "the median is known within 2 %, samples have no trend, and little time was lost to other programs",
-                  ""},
+    StabilityWord{
+        Stability::kStable, "stable",
+        "the median is known to within 2 %, samples have no trend, and little time was lost to other programs", ""},
     StabilityWord{Stability::kUntested, "untested", "fewer than 6 samples, too few to judge the time",
                   "give more --steps, or omit --steps and --warmup to sample until the time is known"},
     StabilityWord{Stability::kNoisy, "noisy",

@@ -166,9 +166,9 @@ double crossing(const Tried& a, const Tried& b) {
   return static_cast<double>(a.size) - a.excess / std::max(slope, 1e-3);
 }
 
-// The largest size that fits, from `low`, which fits, to `high`, which does not. Planning is slow, so sizes are chosen
-// by the Illinois algorithm: where the line between both attempts crosses zero, with the excess halved at an end that
-// is kept twice.
+// The largest size that fits, given that `low` fits and `high` does not. Planning is slow, so sizes are chosen by the
+// Illinois algorithm: the next size is where the line through the two end points crosses zero; if the same end point is
+// kept twice in a row, its excess is halved.
 int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t)>& attempt) {
   enum class End : uint8_t { kNone, kLow, kHigh } moved = End::kNone;
   Tried below = low;  // like `low`, but with an excess that may be halved

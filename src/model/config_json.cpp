@@ -269,7 +269,7 @@ class Reader {
       for (const JsonField& layer : json_.at("layer_types").elements()) {
         const std::string type = layer.text();
         if (type != "full_attention" && type != "sliding_attention")
-          refuse("layer_types", quote(type), "every layer must have full_attention");
+          refuse("layer_types", quote(type), "every layer must be full_attention or sliding_attention");
         any = any || type == "sliding_attention";
       }
       slides = any && window > 0;

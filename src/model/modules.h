@@ -49,7 +49,7 @@ class Norm {
   ValueId bias_;  // invalid without a bias
 };
 
-// A weight whose stream values have the same standard deviation as its initialisation.
+// A weight; with --init stream, its values have the standard deviation that `init` gives.
 ParameterSpec weight_spec(std::vector<int64_t> shape, const ParameterInit& init);
 // A bias that starts at zero, or under --init stream at small random values.
 ParameterSpec bias_spec(int64_t width);

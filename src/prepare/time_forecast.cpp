@@ -102,7 +102,8 @@ ForecastLaunch TimeForecast::alike(const std::vector<Sample>& samples, double fl
     return a.first != b.first ? a.first < b.first : a.second->log_slowdown < b.second->log_slowdown;
   };
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(), is_nearer);
-  constexpr double kSameSize = 1e-4;  // squared distance: measurements of equal sizes get equal weights
+  // Added to squared distances, so that measurements of equal sizes get equal and finite weights.
+  constexpr double kSameSize = 1e-4;
   double weights = 0;
   double sum = 0;
   std::map<std::string_view, double> disturbed;  // cause -> sum of weights

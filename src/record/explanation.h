@@ -64,7 +64,7 @@ struct ThreadBound {
   int64_t threads = 0;
   std::optional<int64_t> units;        // iterations of a launch's most expensive loop; none for a step
   std::optional<double> largest_unit;  // work of the largest iteration, as a share of the launch; none for a step
-  double speed_up = 1;                 // upper bound of the speed-up over one thread
+  double speed_up = 1;                 // upper bound on the speed-up over one thread
 
   LAPTIME_FIELDS(threads, units, largest_unit, speed_up)
 };

@@ -18,7 +18,7 @@ class Statement;
 enum class Extent : uint8_t {
   kNames,       // fields that name and group rows: name, status, rating, model, pass, device, run, machine, date
   kListed,      // a table row: the pass's time, medians of phases, memory, rates, model sizes
-  kWithConfig,  // the brief: all except kernels, machine, shares by class, memory parts and long lists
+  kWithConfig,  // all except kernels, machine, shares by class, memory parts and long lists (table "briefs")
   kWhole
 };
 

@@ -102,8 +102,9 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"p90", kSeconds, kLower, "90th percentile of the samples", LAPTIME_TIME(of_samples, p90)},
     {"ci_low", kSeconds, kLower, "lower end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_low)},
     {"ci_high", kSeconds, kLower, "upper end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_high)},
-    {"uncertainty", kFraction, kLower, "larger half of the median's 95 % interval divided by the median",
-     "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
+    {"uncertainty", kFraction, kLower,
+     "distance from the median to the farther end of its 95 % interval, divided by the median",
+     "max(time.PASS.median - time.PASS.ci_low, time.PASS.ci_high - time.PASS.median) / time.PASS.median",
      [](const Record& r) {
        return of_samples<&TimeStats::median>(r) ? known(known_within(*r.main_time())) : std::nullopt;
      }},

@@ -150,7 +150,7 @@ constexpr std::string_view kPhase = "median time of this phase";
 constexpr std::array<Definition, 20> kTable{{
     {"name", "", kPlain, kText | kSetting, 8, "row name without shared parts", name_text},
     {"median", ":median", kSeconds, kOfPhase | kDoubt, 6, "median time of a sample"},
-    {"uncertainty", "=uncertainty", kPlain, kText | kOfPhase, 5, "larger half of the median's 95 % interval, as a fraction of the median", plus_minus},
+    {"uncertainty", "=uncertainty", kPlain, kText | kOfPhase, 5, "distance from the median to the farther end of its 95 % interval, as a fraction of the median", plus_minus},
     {"mean", ":mean", kSeconds, kOfPhase, 15, "mean time and standard deviation of the samples", mean_text, kSample},
     {"std", ":std", kSeconds, kOfPhase, 6, "standard deviation of the samples (divides by n - 1)", nullptr, kSample},
     {"min", ":min", kSeconds, kOfPhase, 6, "shortest sample"},

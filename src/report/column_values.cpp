@@ -23,7 +23,7 @@ namespace {
 
 // clang-format off
 constexpr std::array kShortNames{
-    // The default table or an option has the help of these names.
+    // These names have no help text here: they take it from a column of the default table or from an option.
     ShortName{"n", "count"}, ShortName{"tokens/s", "tokens_per_second"},
     ShortName{"peak", "peak_memory|predicted_peak_memory"}, ShortName{"mfu", "mfu_measured|mfu_datasheet"},
     ShortName{"arithmetic", "math_mode"}, ShortName{"verdict", "verdict.rating"}, ShortName{"loss", "loss.values"},

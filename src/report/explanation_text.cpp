@@ -94,8 +94,8 @@ std::string threads_text(const Explanation& explanation, size_t width) {
   std::vector<bool> right(header.size(), true);
   right[0] = right[1] = false;
   return fmt::format(
-      "upper bound of the speed-up over one thread, given how the work divides into units; ignores limits of bandwidth "
-      "and clock; units and largest unit for {1} threads\n{0}",
+      "upper bound on the speed-up over one thread, given how the work divides into units; ignores limits of bandwidth "
+      "and clock; the number of units and the share of the largest are for {1} threads\n{0}",
       aligned(rows, right, kIndent, width), explanation.threads.back().threads);
 }
 

@@ -144,7 +144,7 @@ void draw_curve(const std::vector<PlanRow>& rows, PointAnswer& answer) {
   answer.draw([bars](const TextStyle& style) { return bars_text(bars, kWidest, style); });
 }
 
-// "! times are lower bounds; published runs took 0.9 to 7.7 times as long"; empty if no point has published runs.
+// "! times assume peak rates; published runs took 0.9 to 7.7 times as long"; empty if no point has published runs.
 std::string published_line(const std::vector<Finding>& findings) {
   std::optional<Interval> ratios;
   for (const Finding& finding : findings) {
@@ -153,8 +153,8 @@ std::string published_line(const std::vector<Finding>& findings) {
     ratios = {std::min(one.low, ratios.value_or(one).low), std::max(one.high, ratios.value_or(one).high)};
   }
   if (!ratios) return "";
-  return fmt::format("! times are lower bounds; published runs took {} to {} times as long", fixed_text(ratios->low, 1),
-                     fixed_text(ratios->high, 1));
+  return fmt::format("! times assume peak rates; published runs took {} to {} times as long",
+                     fixed_text(ratios->low, 1), fixed_text(ratios->high, 1));
 }
 
 double largest(const std::vector<double>& values) { return *std::ranges::max_element(values); }

@@ -86,7 +86,7 @@ std::optional<std::string> SweepStore::save() {
     if (restored > 0) {
       return fmt::format(
           "store '{}': removed, emptied or replaced while in use; {} records of this run have been written again, "
-          "but its earlier contents are lost",
+          "but the store's earlier contents are lost",
           path_->string(), restored);
     }
   } catch (const Error& error) {

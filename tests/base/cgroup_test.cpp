@@ -113,7 +113,7 @@ TEST(MemoryLimits, ReadsVersion1Limits) {
   const auto limits = memory_limits(cgroups_of("memory", root.path()));
   ASSERT_EQ(limits.size(), 1U);
   EXPECT_EQ(limits[0].limit, 2000);
-  EXPECT_EQ(limits[0].used, 0);  // never negative, although inactive_file exceeds the usage
+  EXPECT_EQ(limits[0].used, 0);  // never negative, although total_inactive_file exceeds the usage
 }
 
 TEST(CpuQuota, TakesTheTightestQuota) {

@@ -22,7 +22,7 @@ TEST(Isa, AgreesWithTheCompilerRuntime) {
   EXPECT_EQ(may_use_bfloat16_pairs(), __builtin_cpu_supports("avx512bf16") != 0);
 }
 
-TEST(Isa, RunnableSetsAreSortedUpToTheDetectedSet) {
+TEST(Isa, RunnableIsasAreSortedAndNoneExceedsTheDetectedOne) {
   const std::vector<Isa> isas = runnable_isas();
   ASSERT_FALSE(isas.empty());
   EXPECT_TRUE(std::is_sorted(isas.begin(), isas.end()));

@@ -199,7 +199,7 @@ TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   EXPECT_THAT(remedy_of(step(), Program::kMegatron, dear, plans), HasSubstr("--shard parameters"));
 }
 
-TEST(ParallelPlan, SlowBestPlanIsTheFastestThatFits) {
+TEST(ParallelPlan, SlowSearchFindsTheFastestPlanThatFits) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(step(), Program::kMegatron, 8, plans);
   ASSERT_GT(found.size(), 10U);

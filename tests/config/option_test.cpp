@@ -43,7 +43,7 @@ TEST(Synonyms, MapToExistingOptionsAndValues) {
   }
 }
 
-TEST(Synonyms, AcceptKeysAndBothHyphenStyles) {
+TEST(Synonyms, AcceptKeysWithHyphensOrUnderscores) {
   EXPECT_EQ(meant_flag("context_length"), "context");
   EXPECT_EQ(meant_flag("Batch-Size"), "batch");
   EXPECT_EQ(meant_flag("num_heads"), "num-heads");

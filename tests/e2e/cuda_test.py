@@ -138,7 +138,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertNotEqual(exact["loss"]["values"], tf32["loss"]["values"])
         self.assertAlmostEqual(exact["loss"]["values"][0], tf32["loss"]["values"][0], places=2)
 
-    def test_a_recorded_step_waits_for_all_operands(self):
+    def test_launches_of_a_captured_step_wait_for_all_operands(self):
         """The losses do not depend on the order of launches that the card may run concurrently."""
         gpt2 = ["--edition", "gpt2", "--embd-pdrop", "0.1", "--attn-pdrop", "0.1", "--resid-pdrop", "0.1"]
         for more in (["--dtype", "float16"], ["--dtype", "bfloat16", *gpt2]):

@@ -39,7 +39,7 @@ class Threads(ProgramTest):
     def test_explain_bounds_the_speed_up(self):
         run = self.laptime("explain", *MODEL, "--view", "threads")
         self.assert_ok(run)
-        self.assertIn("upper bound of the speed-up over one thread", run.stdout)
+        self.assertIn("upper bound on the speed-up over one thread", run.stdout)
         (point,) = json.loads(self.laptime("explain", *MODEL, "--output", "json").stdout)
         self.assertEqual([bound["threads"] for bound in point["threads"]], [8, 32, 64, 128])
         by_op = {kernel["op"]: kernel["threads"] for kernel in point["kernels"] if kernel["threads"]}

@@ -239,7 +239,7 @@ TEST(Print, ShowsTypesAttributesAndAnnotations) {
             "output y = %2\n");
 }
 
-TEST(Signature, TextStatesOpTypesAndAttributes) {
+TEST(Signature, TextStatesTheOpItsTypesAndItsAttributes) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kInput);
   const ValueId y = mul_scalar(build, transpose(build, x, 0, 1), 0.5);

@@ -155,7 +155,7 @@ TEST_F(MakeRecord, PredictionHasNoMeasurement) {
   EXPECT_TRUE(record().verdict.reasons.empty());
 }
 
-TEST_F(MakeRecord, StatesSetUpMemoryAndStopping) {
+TEST_F(MakeRecord, StatesMemorySetupTimesAndStoppingRule) {
   const Record result = record();
   EXPECT_EQ(result.name, "point");
   EXPECT_EQ(*result.setup.total, 3.875);

@@ -81,7 +81,7 @@ TEST(ModelSummary, CountsParametersOfGpt2) {
   EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-1558M"}})), 1'557'611'200);
 }
 
-TEST(ModelSummary, CountsParametersOf2024ByTheFormula) {
+TEST(ModelSummary, ParameterCountOfEdition2024MatchesTheFormula) {
   const ModelConfig small = resolved_model({{"model", "small"}, {"edition", "2024"}});
   const int64_t d = 768, d_ff = 3072, layers = 12, vocab = 10'000, context = 128;
   const int64_t untied = 2 * vocab * d + context * d + layers * (4 * d * d + 2 * d * d_ff + 2 * d) + d;

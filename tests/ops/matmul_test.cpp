@@ -274,7 +274,7 @@ void expect_exact_on_long_numbers(const Kernel& kernel) {
   }
 }
 
-TEST_P(MatmulKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
+TEST_P(MatmulKernel, IsExactOnFactorsWithManySignificantBits) { expect_exact_on_long_numbers(GetParam()); }
 TEST_P(AddmmKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 
 TEST_P(MatmulKernel, SlowBitsDoNotDependOnThreadCountOrRun) {

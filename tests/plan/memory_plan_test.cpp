@@ -72,7 +72,7 @@ std::vector<int64_t> first_fit_by_hand(const std::vector<LiveBytes>& intervals) 
   return offsets;
 }
 
-TEST(MemoryPlan, NoIntervalsNeedNoMemory) {
+TEST(MemoryPlan, IsEmptyWithoutIntervals) {
   const MemoryPlan plan = place({});
   EXPECT_EQ(plan.arena_bytes, 0);
   EXPECT_EQ(plan.live_peak_bytes, 0);

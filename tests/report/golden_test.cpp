@@ -62,7 +62,7 @@ TEST(Golden, SamplesMatch) {
   const std::vector<Record> records = stored_records();
   expect_golden("samples.csv", text_from([&](const TextSink& sink) { samples_csv(RecordList(records), sink); }));
 }
-TEST(Golden, CsvOfSourceDocumentsMatches) {
+TEST(Golden, CsvWithTheColumnsOfTheSourceDocumentsMatches) {
   for (const std::string columns : {"2024", "2025a", "2025c", "2025d"})
     expect_golden(columns + ".csv", csv(stored_records(), columns));
 }

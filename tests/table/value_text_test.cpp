@@ -107,7 +107,7 @@ TEST(ValueText, PlusMinusIsNeverZero) {
   EXPECT_EQ(plus_minus_text(0), "±0 %");
 }
 
-TEST(ValueText, RatioHasTheDigitsOfItsInterval) {
+TEST(ValueText, IntervalDeterminesTheDigitsOfARatio) {
   EXPECT_EQ(ratio_with_interval(1.4712, 1.21, 1.74), "1.5x (1.2-1.7)");
   EXPECT_EQ(ratio_with_interval(0.9512, 0.931, 0.972), "0.95x (0.93-0.97)");
   EXPECT_EQ(ratio_with_interval(24.2, 20.7, 28.1), "24x (21-28)");

@@ -39,7 +39,7 @@ class CheckLayers(unittest.TestCase):
         self.expect("ops/one/two_avx512_bf16.cpp", "backend/cpu/a.h", allowed=True)
         self.expect("ops/one/three.cpp", "backend/cpu/a.h", allowed=False)
 
-    def test_includes_are_transitive(self):
+    def test_allowed_layers_are_transitive(self):
         self.expect("distribution/b.cpp", "base/a.h", allowed=True)
         self.expect("exec/b.cpp", "graph/a.h", allowed=True)
 

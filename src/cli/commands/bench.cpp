@@ -108,8 +108,8 @@ ExitCode run_points(const BenchCommand& command, const PlacedPoints& placed, con
   OutputConfig config = command.sweep.output;
   const std::optional<Launcher> launcher = launcher_of(command.options.launch);
   if (points.empty()) {
-    print_message(
-        fmt::format("--part {}: this part of the sweep has no point; use fewer parts", command.options.launch.part));
+    print_message(fmt::format("--part {}: this part of the sweep contains no points; use fewer parts",
+                              command.options.launch.part));
     return ExitCode::kOk;
   }
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";

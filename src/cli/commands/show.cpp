@@ -131,7 +131,7 @@ constinit const Command kShow{
     .details =
         "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\". OP is "
         "one of = != < <= > >= or ~, which looks for text anywhere in the value (name ~ compile). 'column in (a, b)' "
-        "matches each of the values, and 'not' before a comparison or '(' inverts it. "
+        "matches any of the values, and 'not' before a comparison or '(' inverts it. "
         "With --verbose the reasons for verdicts, set-up and first steps are printed below each row.",
     .options =
         [] {

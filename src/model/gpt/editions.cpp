@@ -153,7 +153,8 @@ constexpr std::array kEditions{
                      .warmup = 5,
                      .steps = 10}},
     GptEdition{.edition = Edition::k2026,
-               .about = "the course's later model: as 2025, with RoPE on two halves and weight decay before the update",
+               .about = "the course's model after 2025: as edition 2025, but with RoPE on two halves and weight decay "
+                        "before the update",
                .norm = nn::NormKind::kRms,
                .rope = RopeForm::kHalves,
                .feed_forward = FeedForward::kSwiglu,
