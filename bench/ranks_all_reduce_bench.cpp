@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kMpiThreadMultiple = 3;
 
-// The functions of MPI that only this benchmark calls.
+// The MPI functions that this benchmark calls but laptime does not.
 struct MpiBenchmark {
   int (*init_thread)(int* argc, char*** argv, int required, int* provided) = nullptr;
   int (*all_reduce)(const void* from, void* to, int count, MpiLibrary::Handle type, MpiLibrary::Handle op,
@@ -73,7 +73,7 @@ class Comparison {
   // Runs the two all-reduces alternately, and prints the medians on rank 0.
   void run(int rounds) {
     std::vector<double> own, theirs, ratios;
-    for (int round = -2; round < rounds; ++round) {  // the first two rounds only touch the memory
+    for (int round = -2; round < rounds; ++round) {  // two warm-up rounds touch the memory
       const double ours = seconds([&] {
         all_reduce_kernel(kernels_).launch({kAllReduce, attributes_, views_, views_, workspace_.data(), queue_});
       });
@@ -98,7 +98,7 @@ class Comparison {
   }
 
  private:
-  // Times the call on this rank. All ranks begin it together.
+  // Times a call on this rank, after a barrier at which all ranks begin the call together.
   template <class Call>
   double seconds(const Call& call) {
     mpi_benchmark().barrier(mpi_.comm_world);

@@ -27,8 +27,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// Seconds for the minimum work of any program: to map memory, request huge pages, and write to every page, on `threads`
-// threads.
+// Returns the seconds that any program needs at least for this much memory: to map it, request huge pages, and write to
+// every page, on `threads` threads.
 double touch_seconds(int64_t bytes, int threads) {
   const double begin = now();
   const int64_t size = (bytes / kHugePage + 2) * kHugePage;
