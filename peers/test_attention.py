@@ -44,7 +44,7 @@ class Shapes(unittest.TestCase):
             with self.assertRaises(attention.comparison.WrongInput, msg=word):
                 attention.shape_of(word)
 
-    def test_grids_have_every_shape_once(self):
+    def test_grids_contain_each_shape_exactly_once(self):
         shapes = attention.all_shapes()
         self.assertEqual(len(shapes), len(set(shapes)))
         self.assertIn((128, 16384), shapes)

@@ -52,7 +52,7 @@ class Statistics(unittest.TestCase):
         self.assertLess(t["ci_low"], t["median"])
         self.assertGreater(t["ci_high"], t["median"])
 
-    def test_one_sample_has_no_deviation(self):
+    def test_one_sample_has_no_standard_deviation(self):
         t = records.time_stats([2.0])
         self.assertEqual((t["std"], t["std_population"], t["ci_low"], t["ci_high"]), (None, 0.0, None, None))
 
@@ -153,7 +153,7 @@ class Comparison(unittest.TestCase):
         for order in orders:
             self.assertEqual(sorted(c.name for c in order), sorted(c.name for c in columns))
 
-    def test_ratio_is_taken_within_rounds(self):
+    def test_ratios_are_computed_within_each_round(self):
         result = compared(
             laptime_eager=[record([1.0, 1.0, 4.0], peak=1 << 20), record([10.0, 10.0], peak=1 << 20)],  # slower round
             pytorch_tuned=[record([3.0, 3.0, 3.0], peak=1 << 22), record([20.0, 20.0], peak=1 << 22)],
@@ -216,7 +216,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(set(result["ratios"]), {"laptime-eager"})
         self.assertEqual(result["ratios"]["laptime-eager"]["itself"]["verdict"], "same within 2%")
 
-    def test_failed_columns_are_rows_with_their_reason(self):
+    def test_rows_of_failed_columns_state_the_reason(self):
         result = compared(
             laptime_eager=[record([1.0]), record([1.0])],
             pytorch_reference=[record([], status="out_of_memory")],
@@ -271,7 +271,7 @@ class Comparison(unittest.TestCase):
         self.assertIn("laptime-eager (float32) is at 50% of the floor", comparison.case_text(result))
         self.assertEqual(comparison.aligned([["a", "1"], ["bc", "22"]]), ["a    1", "bc  22"])
 
-    def test_each_row_has_the_floor_of_its_arithmetic(self):
+    def test_floor_of_a_row_depends_on_its_arithmetic(self):
         both = {"seconds": 0.5, "multiply_add_seconds": 0.8, "peaks": {"source": "here"}}
         split = "float32, products of three bfloat16 terms"
         found = {a: comparison.floor_of_row({"arithmetic": a}, both) for a in ("float32", split, "bfloat16 autocast")}
@@ -303,7 +303,7 @@ class NoDifference(unittest.TestCase):
             found.append(comparison.verdict(*records.sure_interval(ratios)))
         return found
 
-    def test_rarely_reports_a_difference_from_itself(self):
+    def test_rarely_reports_a_difference_between_equal_programs(self):
         for rounds in (6, 10):
             found = self.verdicts(1.0, rounds)
             different = sum(v in ("faster", "slower") for v in found) / len(found)

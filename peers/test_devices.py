@@ -68,7 +68,7 @@ class Options(unittest.TestCase):
 
 
 class Clocks(unittest.TestCase):
-    def test_phases_follow_from_marks(self):
+    def test_computes_phases_from_marks(self):
         marks = [0.0, 0.5, 1.5, 3.5, 4.0]
         want = {"forward": 1.0, "backward": 2.0, "optimizer": 0.5, "step": 4.0}
         self.assertEqual(pytorch_step.phases("step", marks), want)
@@ -77,7 +77,7 @@ class Clocks(unittest.TestCase):
         self.assertEqual(pytorch_step.phases("backward", marks[:4]), both)
         self.assertEqual(pytorch_step.phases("inference", marks[:3]), {"inference": 1.0})
 
-    def test_card_clock_reads_events_after_synchronizing(self):
+    def test_gpu_clock_reads_events_after_synchronizing(self):
         waits = []
 
         class Event:
@@ -125,7 +125,7 @@ class Comparison(unittest.TestCase):
     def test_accepts_tf32_cases(self):
         self.assertEqual(comparison.cases_of("small:4x512:tf32"), [self.CASE])
 
-    def test_compares_memory_of_the_card(self):
+    def test_compares_gpu_memory(self):
         by_name = {
             "laptime-compile": [record([1.0], 1 << 30, 2 << 30, host=1.1)],
             "pytorch-tuned": [record([3.0], 2 << 30, 8 << 30, host=3.3)],
@@ -160,7 +160,7 @@ class Comparison(unittest.TestCase):
         other = {"config": same | {"device": "cpu"}}
         self.assertEqual(comparison.differing_configs(ours, other), ["device"])
 
-    def test_detects_a_full_card(self):
+    def test_detects_that_gpu_memory_is_full(self):
         status, reason, requested = processes.how_it_ended(1, "Traceback\n" + FULL + "\n")
         self.assertEqual((status, requested), ("out_of_memory", 3 << 29))
         self.assertIn("79.11 GiB", reason)
@@ -169,7 +169,7 @@ class Comparison(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    def test_runs_a_whole_case_on_a_card(self):
+    def test_runs_a_whole_case_on_a_gpu(self):
         given = {"batch_size": 4, "context_length": 512, "optimizer": "torch", "warmup": 0, "steps": 2}
         config = model_config.resolve("small", "2025", given) | {
             **{"dtype": "tf32", "pass": "step", "device": "cuda", "threads": 1, "mode": "compile", "system": "laptime"},
@@ -211,7 +211,7 @@ class WithoutACard(unittest.TestCase):
         self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1), done.stderr)
         self.assertRegex(done.stderr, pattern)
 
-    def test_comparisons_state_what_is_missing(self):
+    def test_comparisons_refuse_to_run_without_a_gpu_or_laptime(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "laptime")
             program.write_text("#!/bin/sh\necho 'cpu   this machine'\necho 'cuda  not available: no NVIDIA driver'\n")
@@ -227,7 +227,7 @@ class WithoutACard(unittest.TestCase):
         self.refused((PEERS / "setup", "rocm"), "unknown words 'rocm'")
 
     @unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
-    def test_pytorch_programs_state_what_is_missing(self):
+    def test_pytorch_programs_refuse_to_run_without_a_gpu(self):
         if subprocess.run([PYTHON, PEERS / "devices.py"], capture_output=True).returncode == 0:
             self.skipTest("PyTorch has a GPU here")
         for script in ("pytorch_step.py", "pytorch_attention.py"):
@@ -236,7 +236,7 @@ class WithoutACard(unittest.TestCase):
 
 @unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
 class Streams(unittest.TestCase):
-    def test_pytorch_streams_have_the_bits_of_numpy_streams(self):
+    def test_pytorch_streams_match_numpy_streams_bit_for_bit(self):
         program = (
             "import torch, streams, streams_torch\n"
             "streams_torch._CHUNK = 1000\n"
@@ -277,7 +277,7 @@ class OnTheCpu(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout.count("ok  "), 2, done.stdout)
 
-    def test_attention_measures_its_saved_bytes(self):
+    def test_measures_the_bytes_that_attention_saves(self):
         words = "--d-model 16 --context 64 --batch 2 --implementation eager"
         found = self.measured("pytorch_attention.py", *words.split())
         self.assertEqual(list(found["time"]), ["forward", "backward", "forward_backward"])

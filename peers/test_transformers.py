@@ -54,7 +54,7 @@ class Models(unittest.TestCase):
 
 
 class Columns(unittest.TestCase):
-    def test_each_model_has_the_columns_of_its_systems(self):
+    def test_selects_columns_that_can_run_a_model(self):
         every = comparison.columns_of("all")
         library = {c.system for c in comparison.of_model(every, True)}
         self.assertEqual(library, {"laptime", "transformers"})
