@@ -50,9 +50,9 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   }
 }
 
-// The reason why the records' verdicts rule out a decision: at least half of the records drift or are unstable. With
-// kFewestProcesses or more, only drift counts, because the interval covers the spread of unstable records. Empty if the
-// verdicts allow a decision.
+// Returns the reason if the records' verdicts rule out a decision, because at least half of the records drift or are
+// unstable; otherwise an empty string. With kFewestProcesses or more records, only drift counts, because the interval
+// covers the spread of unstable records.
 std::string doubt(const std::vector<Record>& processes) {
   const auto count = [&](Stability stability) {
     return std::ranges::count_if(processes,
@@ -66,14 +66,14 @@ std::string doubt(const std::vector<Record>& processes) {
                      drifting >= unstable ? "did not reach a steady state" : "are unstable");
 }
 
-// Leaves the pair unchanged if it already has a word and a reason: the first reason counts.
+// Sets the pair's word and reason. Later calls for the same pair have no effect: the first reason counts.
 void set_unjudged(StoredPair& pair, std::string_view word, const std::string& reason) {
   if (!pair.unjudged.empty()) return;
   pair.unjudged = word;
   pair.reason = reason;
 }
 
-// Sets the reason if a side has failed: "B: failed: the step ended ...".
+// Marks the pair as unjudged if one side has failed, with a reason such as "B: failed: the step ended ...".
 void note_failure(StoredPair& pair, std::string_view side, const std::optional<Record>& failed) {
   if (!failed) return;
   if (failed->status == Status::kOk)

@@ -40,7 +40,7 @@ struct StoredPair {
   // B compared with A: "faster", "slower", "same" (within `margin`), "undecided" or `unjudged`.
   std::string_view verdict(double margin) const;
 
-  // The name in words, without the words of `left_out` (spoken_name); "X and Y" if the names differ.
+  // The name in words, as spoken_name() returns it, without the words of `left_out`. If the names differ, "X and Y".
   std::string spoken(const std::string& left_out = {}) const;
 };
 inline constexpr std::string_view kMissing = "missing";
@@ -52,8 +52,9 @@ struct ComparedPoints {
 
 // Pairs points with the same name; if each set has a single point, these two form a pair. A point in only one set
 // becomes a pair with a missing side. The interval of a ratio has a confidence of 99 %; with more than five points, it
-// is raised so that the chance of any error stays at 5 %. Throws Error if the sets share no point and, unless `anyway`,
-// if the records of a pair differ in work (work_of), machine or arithmetic, or only some of them are predicted.
+// is raised so that the chance of any error stays at 5 %. Throws Error if the sets share no point. Unless `anyway` is
+// true, also throws Error if the records of a pair differ in work (work_of), machine or arithmetic, or if only some of
+// these records are predicted.
 ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, bool anyway);
 
 }  // namespace laptime

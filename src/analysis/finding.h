@@ -35,7 +35,8 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Adds the ends of the interval, such as "ratio_low" and "ratio_high" for the key "ratio"; nothing without an interval.
+// Adds the ends of the interval, such as "ratio_low" and "ratio_high" for the key "ratio"; adds nothing if there is no
+// interval.
 void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval);
 
 // {"kind": ..., "subject": ..., values..., "trust": ...}
@@ -43,7 +44,7 @@ Json to_json(const Finding& finding);
 
 void add(std::vector<Finding>& findings, std::string_view kind, std::string_view subject, Json values);
 
-// The first finding of a kind (and of a subject, unless that is empty); null if there is none.
+// The first finding of a kind (and of a subject, unless `subject` is empty); null if there is none.
 const Finding* find(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject = {});
 
 }  // namespace laptime

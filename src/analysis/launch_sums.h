@@ -21,14 +21,15 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // part of `bytes` in launches that exceed the cache; 0 for an unknown cache
+  double uncached_bytes = 0;        // part of `bytes`: launches that exceed the cache; 0 if the cache size is unknown
   double compute_floor = 0;         // seconds: FLOPs / peak; 0 for communication or an unknown peak
   double memory_floor = 0;          // seconds: bytes / bandwidth; 0 for communication or an unknown bandwidth
   double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
   std::vector<double> instances{};  // seconds of every launch of every traced step, in order
   std::vector<double> by_step{};    // seconds in each traced step
 
-  // floor / total: 1 means as fast as the machine allows, more if operands come from caches. None if unknown.
+  // floor / total: 1 means as fast as the machine allows; it exceeds 1 if operands come from caches. None if the floor
+  // is unknown.
   std::optional<double> of_roofline() const;
   // "compute" or "memory": which of the two floors is higher. Empty if neither is known.
   std::string bound() const;
@@ -56,7 +57,8 @@ std::string class_of(const TraceLaunch& launch);
 std::string phase_of(const TraceLaunch& launch);
 std::string kernel_of(const TraceLaunch& launch);  // "matmul:tiles_avx2"
 
-// One sum per key, by first launch. Launches that `test` rejects are skipped; a null test accepts all.
+// Returns one sum per key, in the order in which the keys first occur. Launches that `test` rejects are skipped; a null
+// test accepts all.
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
 
 // Sorts sums by time, longest first.

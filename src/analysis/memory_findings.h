@@ -31,7 +31,7 @@ inline constexpr std::string_view kAlignmentAndGaps = "alignment_and_gaps";
 // Adds available_bytes, is_limit and whole_bytes if they are known.
 void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 
-// Everything that the buffers of one point show, in this order:
+// All findings about the buffers of one point, in this order:
 //   memory_peak        bytes, phase, op, scope, held_bytes, requested_bytes, fits, available_bytes, is_limit,
 //                      whole_bytes
 //   memory_share       of each category and of gaps, largest first: bytes, share

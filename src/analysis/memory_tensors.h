@@ -58,7 +58,7 @@ struct LargeTensors {
 // peak first.
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top);
 
-// A title for a group: the tensors' name, or without one, the op that writes them and the op's scope.
+// A title for a group: the tensors' name or, if they have none, the op that writes them and the op's scope.
 std::string title_of(const LargeTensors& tensors);
 
 }  // namespace laptime

@@ -62,7 +62,7 @@ std::optional<StepTime> time_of_step(const Record& record) {
   return step.seconds > 0 ? std::optional(step) : std::nullopt;
 }
 
-// Whether a prediction is a lower bound: based on data-sheet rates, not on rates that programs reach on the machine.
+// Whether a prediction is a lower bound, because it uses data-sheet rates instead of rates that programs reach.
 bool is_bound(const Prediction& prediction) { return prediction.from == "data sheet"; }
 
 Finding time_finding(const Record& record, double seconds, bool is_bound) {

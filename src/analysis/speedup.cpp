@@ -39,7 +39,7 @@ bool is_whole(const Record& record) {
   return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
 }
 
-// The value that a baseline uses if the run has it; empty for options without a preferred value.
+// The value of an option that the baseline uses if the run contains this value; empty if no value is preferred.
 std::string_view usual_value(std::string_view key) {
   if (key == "dtype") return "float32";
   return key == "mode" ? "eager" : "";
@@ -177,8 +177,8 @@ std::string Speedups::point_of(const Record& record) const {
   return keys.empty() ? "" : point_of_run(record, run_of(record), keys);
 }
 
-// The key of the step with no composite lowered, with which the record is compared. The prefix "whole" separates it
-// from the keys of baselines.
+// The key of the step to which gain() compares the record: the one with no composite lowered. The prefix "whole"
+// separates it from the keys of baselines.
 std::string Speedups::whole_point_of(const Record& record) const {
   return "whole\n" + point_of_run(record, run_of(record), {"keep", "lower"});
 }

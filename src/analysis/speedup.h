@@ -56,8 +56,8 @@ class Speedups {
   // a run varies. `run` is the record's run, or empty for the points of a command that is running.
   void plan(const Record& record, std::string_view run);
 
-  // True if a planned point without a run comes before its baseline, so that its ratio is unknown when its record
-  // arrives.
+  // True if a planned point without a run comes before its baseline. The point's ratio is then still unknown when the
+  // point has been measured.
   bool are_late() const;
 
   // Keeps the times of a record that is a baseline for speedup() or, with no composite lowered, for gain(). Ignores all
@@ -73,7 +73,7 @@ class Speedups {
   bool is_baseline(const Record& record) const;
 
   // Median time of the baseline divided by that of the record, for one phase ("" for the requested pass). None if there
-  // is no baseline, a side lacks such a time, or only one side was measured.
+  // is no baseline, one of the two records lacks this time, or only one of them was measured.
   std::optional<Speedup> speedup(const Record& record, std::string_view phase) const;
 
   // The record's median time divided by that of the step with no composite lowered: a value above 1 is the gain from

@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// Everything that the trace of one point shows, in this order; a kind is omitted if the trace lacks its data.
+// All findings about the trace of one point, in this order; a kind is omitted if the trace lacks its data.
 //   pass_time          total_s, residue_s, launches
 //   class_share        of each class of work, largest first: total_s, share, of_bound, bound ("compute", "memory"),
 //                      in_cache
