@@ -13,8 +13,8 @@
 
 namespace laptime::cpu {
 
-// Launches run one at a time. Each runs after all computation that was launched before it, because every other launch
-// on a CPU blocks the caller until the kernel is done.
+// Launches run one at a time. All computation that was launched earlier is already done, because on a CPU, every launch
+// that does not communicate blocks the caller until the kernel is done.
 class Communication {
  public:
   explicit Communication(Group& group);

@@ -1,4 +1,4 @@
-// Determines, without running them, the loops that a launch of a kernel would run on a given number of threads.
+// Determines which loops a launch of a kernel would run on a given number of threads, without running the loops.
 #pragma once
 
 #include <vector>

@@ -33,7 +33,7 @@ class Team : public Queue {
 
   // Calls body(index) or body(index, thread) for every index of [0, count). Indices are assigned one at a time, in
   // order. `thread` in [0, size()) is the thread that runs the index, 0 for the caller; use it to find scratch, never
-  // to divide work. A kernel with several loops must pass the work of each.
+  // to divide work. A kernel with several loops must pass `work` for each of them.
   template <class Body>
   void parallel_for(int64_t count, const Body& body, const LoopWork& work = {}) {
     loop(count, 1, body, work);

@@ -60,7 +60,7 @@ struct GemmBlock {
 // the constructor's arguments alone.
 class GemmCut {
  public:
-  // Upper bounds on mc and nc, and the factors that must divide them.
+  // Upper bounds on mc and nc, and numbers of which mc and nc must be multiples.
   struct Limits {
     int64_t rows = 0, columns = 0;
     int64_t row_multiple = 1, column_multiple = 1;

@@ -1,5 +1,5 @@
-// multiply_add for one float. Except in avx512_bf16 code, the compiler may not fuse products and sums by itself
-// (cmake/op_files.cmake), because the compiler's choice, and thus the results, would depend on the vector width.
+// multiply_add for one float. Except in avx512_bf16 code, the compiler is not allowed to fuse products and sums by
+// itself (cmake/op_files.cmake), because the compiler's choice, and thus the results, would depend on the vector width.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"

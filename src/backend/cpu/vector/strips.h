@@ -110,15 +110,16 @@ struct StripProgram {
   bool takes_repeated = false;  // true if the function supports Strip::repeated
 };
 
-// Runs the function over all elements of the outputs, which have the same shape; inputs are broadcast to it. The result
-// for an output without data is discarded.
+// Runs the function over all elements of the outputs, which have the same shape; inputs are broadcast to this shape.
+// The result for an output without data is discarded.
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
                 const StripProgram& program);
 
 // Returns an empty string if run_strips supports the types of all operands, otherwise the reason why not.
 std::string strips_refusal(std::span<const TensorType> out, std::span<const TensorType> in);
 
-// Returns why strips do not support a pointwise op, whose inputs are all broadcast; empty if they do.
+// Returns an empty string if run_strips supports a pointwise op, otherwise the reason why not. Like run_strips,
+// pointwise ops broadcast all inputs.
 inline std::string pointwise_refusal(const Signature& signature) { return strips_refusal(signature.out, signature.in); }
 
 }  // namespace laptime::LAPTIME_ISA

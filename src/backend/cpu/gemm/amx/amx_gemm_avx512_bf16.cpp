@@ -44,8 +44,8 @@ struct Task {
   int64_t partial_columns = 0;  // columns of the partial sums; nc must not exceed them
 };
 
-// Double buffers of a thread: while it multiplies by one packed panel of B, it packs the next one, and while it
-// computes one micro-tile, it stores the previous one.
+// Double buffers of a thread: the thread packs the next panel of B while it multiplies by the current one, and stores
+// the previous micro-tile while it computes the current one.
 class ThreadState {
  public:
   static constexpr int64_t kPanels = 2;  // two buffers at the start of the thread's scratch
@@ -69,7 +69,7 @@ class ThreadState {
   alignas(64) std::array<MicroTileSums, 2> sums_;
 };
 
-// One mc x nc block of C over all of K.
+// Computes one mc x nc block of C over all of K.
 class MacroKernel {
  public:
   using Queue = PanelQueue<MacroKernel>;
@@ -95,7 +95,7 @@ class MacroKernel {
     release_tiles();
   }
 
-  // Multiplies panels of B for another thread's block until none are left. `scratch` is the helping thread's.
+  // Multiplies panels of B for another thread's block until none are left. `scratch` belongs to the helping thread.
   static void help(Queue& queue, std::byte* scratch) {
     queue.join();
     if (const Queue::Panel panel = queue.take(); panel.block != nullptr) {

@@ -20,8 +20,8 @@ struct alignas(64) TileConfig {
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
-// A global constant: the intrinsic declares that it reads only the first bytes, so the compiler could drop stores to
-// the other bytes of a local variable.
+// Global, not local: the intrinsic declares that it reads only the first bytes of its operand, so the compiler could
+// drop stores to the other bytes of a local variable.
 inline constexpr TileConfig kTileConfig;
 
 }  // namespace detail

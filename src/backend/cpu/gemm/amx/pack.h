@@ -1,5 +1,5 @@
-// Packing for AMX. A packed panel contains 32 rows of A, or 32 columns of B, as tiles: for each step of 32 elements of
-// K, and within a step for each term, the two tiles of the panel.
+// Packing for AMX. A packed panel contains 32 rows of A, or 32 columns of B, as tiles of 16 rows or columns. The tiles
+// are ordered by step of 32 elements of K, and within a step by term; each term of a step has two tiles.
 #pragma once
 
 #include "backend/cpu/gemm/amx/terms.h"

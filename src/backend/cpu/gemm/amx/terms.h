@@ -19,9 +19,10 @@ static_assert(kTile == kLanes);
 // whole rows of tiles to put(term, row, words). `stride` is the distance, in elements, between the lines in memory:
 //   along_k   16 lines, each of 32 elements that are consecutive in K;
 //   across_k  32 lines, each of 16 elements at the same k.
-// Both produce a tile whose rows are the lines (pairs of lines for across_k); the transposed forms produce the
-// transposed tile, which swaps row i and word j. Packing a tile takes kPieces calls, in order from piece 0, so that
-// packing can be interleaved with tile products. `buffer` keeps kTransposeFloats floats between the calls.
+// The rows of the resulting tile are the lines (pairs of lines for across_k). along_k_transposed and
+// across_k_transposed produce the transposed tile, in which row i and word j are swapped. Packing a tile takes kPieces
+// calls, in order from piece 0, so that packing can be interleaved with tile products. `buffer` keeps kTransposeFloats
+// floats between the calls.
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 

@@ -43,7 +43,7 @@ class MacroKernel {
     } while (k < gemm_.shape.k);
   }
 
-  // Multiplies panels of B for another thread's block until none are left. `scratch` is the helping thread's.
+  // Multiplies panels of B for another thread's block until none are left. `scratch` belongs to the helping thread.
   static void help(Queue& queue, std::byte* scratch) {
     queue.join();
     for (typename Queue::Panel panel = queue.take(); panel.block != nullptr; panel = queue.take()) {
@@ -106,7 +106,7 @@ class MacroKernel {
     if (!packs_in_kernel) task_.pack_b.panel(source, options.b_panel);
     const int64_t kc_words = ceil_div(kc, Words::kSpan);
     const int64_t intervals = std::max<int64_t>(1, kc_words / kPrefetchInterval);
-    const int64_t b_panels_left = ceil_div(block_.columns - column, kNr);  // including this one
+    const int64_t b_panels_left = ceil_div(block_.columns - column, kNr);  // including the current one
     ReadPrefetcher next_b = b_panel_prefetcher(gemm_, block_, k, kc, column + kNr);
     constexpr int64_t kMaxLines = 4;  // cache lines per interval
     Prefetches prefetches{.b_panel = &next_b,

@@ -26,7 +26,7 @@ constexpr int64_t kPrefetchInterval = 16;
 // With 16 registers there are only 12 multiply-adds per word of K, so without unrolling, loop overhead would show.
 constexpr int kUnrolledWords = kRegisters == 16 ? 4 : 1;
 
-// How the micro-kernel reads a panel of B: at(w, v) is vector v of the row of word w. This class reads a packed panel.
+// Lets the micro-kernel read a packed panel of B: at(w, v) is vector v in the row of word w.
 class PackedBPanel {
  public:
   explicit PackedBPanel(const float* words) : words_(words) {}

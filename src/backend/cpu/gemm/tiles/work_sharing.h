@@ -62,7 +62,8 @@ class PanelQueue {
 template <class MacroKernel, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();
-  // If there are fewer blocks than threads, only one thread per block runs; otherwise all threads run and share panels.
+  // With fewer blocks than threads, only as many threads run as there are blocks. Otherwise all threads run and share
+  // panels.
   const int64_t units =
       blocks < team.size() ? blocks : blocks * ceil_div(cut.columns(false), MacroKernel::kPanelColumns);
   std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
