@@ -10,9 +10,10 @@
 
 namespace laptime::cuda {
 
-// The first branch is the kernels' stream, in which a recording begins and ends. A launch continues a branch whose last
-// launch it depends on or, if there is none, the branch whose last launch is oldest. For example, the gradient of a
-// weight may run concurrently with the gradient of activations. Events become edges of the CUDA graph.
+// The first branch is the kernels' stream, in which a recording begins and ends. A launch continues a branch if it
+// depends on the last launch of that branch. If there is no such branch, it continues the branch whose last launch is
+// oldest. For example, the gradient of a weight may run concurrently with the gradient of activations. Events become
+// edges of the CUDA graph.
 class CudaBackend::Branches {
  public:
   // Creates fewer branches if the card has little free memory, which the graph also needs.
@@ -23,8 +24,8 @@ class CudaBackend::Branches {
 
   // Begins a recording.
   void begin();
-  // Chooses the branch of a launch, and lets the branch wait for all launches on which it depends. The caller enqueues
-  // the launch in the target, and then calls add().
+  // Chooses the branch of a launch, and makes the branch wait for all launches on which this launch depends. The caller
+  // enqueues the launch in the returned target, and then calls add().
   LaunchTarget wait_for_operands(const Launch& launch);
   void add();
   // Makes the first branch wait for all other branches. Launches added later wait for everything that the first branch
@@ -34,7 +35,7 @@ class CudaBackend::Branches {
  private:
   static constexpr size_t kMostBranches = 4;
   static constexpr int64_t kLeastFree = int64_t{256}
-                                        << 20;  // bytes; a branch is added only if the card has this many free
+                                        << 20;  // bytes; a branch is added only if the GPU has this much free
   // For each branch, the number of its latest point that precedes a given point; 0 if there is none.
   using LatestPoints = std::array<size_t, kMostBranches>;
   // A place in a branch: after a launch, or where launches begin after a join.
@@ -48,12 +49,12 @@ class CudaBackend::Branches {
 
   CudaBackend& owner_;
   std::vector<LaunchTarget> targets_;
-  std::vector<EventHandle> events_;                  // of the points with the same number; reused
+  std::vector<EventHandle> events_;                  // indexed by the number of the point; reused
   std::vector<Point> points_;                        // number 0 is unused
   std::array<LatestPoints, kMostBranches> known_{};  // points that precede the next launch of each branch
   size_t current_ = 0;                               // branch of the latest launch
   size_t start_ = 0;  // number of the point where launches begin after the last join; 0 before the first join
-  Hazards hazards_;   // of the launches since the last join
+  Hazards hazards_;   // among the launches since the last join
 };
 
 }  // namespace laptime::cuda

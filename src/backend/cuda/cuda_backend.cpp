@@ -354,7 +354,7 @@ Activities CudaBackend::watch(const std::function<void()>& work) {
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
   auto recording = std::make_unique<Graph>(*this);
   // Branches are not used with communication, which synchronizes with a single stream of kernels. They are not used
-  // without records_steps either: there, a recording only shows how long an eager step takes without host delays.
+  // without records_steps either, because a recording then only shows how long an eager step takes without host delays.
   if (communication_ == nullptr && branches_ == nullptr && options_.records_steps)
     branches_ = std::make_unique<Branches>(*this);
   if (branches_ != nullptr) branches_->begin();

@@ -96,7 +96,7 @@ class CudaBackend : public Backend {
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
     std::unique_ptr<BlasProducts> products_;  // null if the library is missing
-    DeviceAddress workspace_ = 0;             // of products in this stream; not counted as held, like the context
+    DeviceAddress workspace_ = 0;             // for products in this stream; not counted as held, like the context
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
   };
@@ -116,7 +116,7 @@ class CudaBackend : public Backend {
   class Branches;
 
   void make_current() const;
-  int64_t free_bytes() const;                                                  // of the card's memory
+  int64_t free_bytes() const;                                                  // of the GPU's memory
   DeviceAddress allocate_bytes(size_t bytes) const;                            // throws OutOfMemory
   void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
   StreamHandle new_stream() const;
@@ -151,8 +151,8 @@ class CudaBackend : public Backend {
   std::unique_ptr<Branches> branches_;            // null before the first recording, and with communication
   std::deque<Mark> marks_;                        // in a deque, because marks must not move
   std::vector<Mark*> pending_;                    // the marks recorded since the last synchronize()
-  // Times of events are float32 milliseconds since the origin event. The origin is moved forward to keep them precise;
-  // it is at `origin_time_` on the device's clock.
+  // Times of events are float32 milliseconds since the origin event. The origin, at `origin_time_` on the device's
+  // clock, is moved forward to keep these times precise.
   EventHandle origin_ = nullptr, next_origin_ = nullptr;
   Seconds origin_time_{};
   std::vector<std::unique_ptr<Seconds>> pauses_;  // durations of pauses; a recording reads them on each run

@@ -40,8 +40,8 @@ struct Cupti {
   // NOLINTEND(readability-identifier-naming)
 };
 
-// Runs `work`, which must wait for the card, and returns what ran on the card during that time, without separators. If
-// the library is missing or cannot record, `work` runs without records, and `is_recorded` is false.
+// Runs `work`, which must wait until the card is idle, and returns what ran on the card during that time, without
+// separators. If the library is missing or cannot record, `work` runs without records, and `is_recorded` is false.
 Activities watch_card(const std::function<void(bool is_recorded)>& work);
 
 }  // namespace laptime::cuda

@@ -12,8 +12,8 @@
 // cmake/cuda_kernels.cmake searches backend/cuda and all *_cuda.h for these declarations, so each must stand at the
 // beginning of a line.
 //
-// Grids and blocks have one axis. Every access to memory goes through the thread. On the card this is a plain load or
-// store; on the host, the emulation (HostThread) sees which thread accesses which memory.
+// Grids and blocks have one axis. Every access to memory calls a member function of Thread. On the GPU, the call is a
+// plain load or store; on the host, the emulation (HostThread) sees which thread accesses which memory.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ class SharedArray {
   T elements_[kSize];
 };
 
-// Shared type of kernels that use no shared memory.
+// The type `Shared` of kernels that use no shared memory.
 struct NothingShared {};
 
 #if defined(__CUDACC__)

@@ -278,7 +278,7 @@ std::unique_ptr<DnnPlan> DnnGraph::plan(const std::shared_ptr<const Dnn>& dnn, c
 std::string DnnPlan::run(DnnHandle handle, std::span<void* const> operands, void* workspace) {
   LAPTIME_CHECK(operands.size() + numbers_.size() == ids_.size(), "wrong number of operands: {}", operands.size());
   std::ranges::copy(operands, addresses_.begin());
-  // The library requires a new pack for each call.
+  // cuDNN requires a new variant pack for each call.
   try {
     DnnDescriptor pack(dnn_, dnn::kVariantPack);
     pack.set(dnn::kPackIds, dnn::kInt64Value, std::span<const int64_t>(ids_));

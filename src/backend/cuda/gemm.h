@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// C [batches, m, n] = A [batches, m, k] B [batches, k, n]. C is row-major; its rows may be followed by gaps.
+// C [batches, m, n] = A [batches, m, k] B [batches, k, n]. C is row-major; there may be gaps between its rows.
 struct GemmArgs {
   int64_t batches = 1, m = 0, n = 0, k = 0;
   DeviceData a;

@@ -51,7 +51,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
   }
 }
 
-// Maps groups of elements if element i is at position i of every operand.
+// Like map_groups_at, for operands that all have element i at position i.
 template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
 LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                const TypeOf& type_of, const Start& start, const Body& body) {
@@ -129,7 +129,8 @@ LAPTIME_DEVICE void map_walked_fours(const Thread& thread, const Elements<kOut +
 }
 
 // Like map_elements, for Groups::kFours and kNone, if the body needs numbers that start() computes. Every thread of the
-// block calls start() while its first kGroups groups are loaded. If start() returns false, nothing is stored.
+// block calls start() once, while the thread's first kGroups groups are loaded. If start() returns false, nothing is
+// stored.
 template <int kGroups, int kOut, int kIn, class Start, class Body>
 LAPTIME_DEVICE void map_elements_after(const Thread& thread, const Elements<kOut + kIn>& elements, const Start& start,
                                        const Body& body) {

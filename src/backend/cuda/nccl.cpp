@@ -116,8 +116,8 @@ const std::string& Communicator::failure() {
   if (asked != kNcclSuccess) status = asked;
   if (status == kNcclSuccess || status == kNcclInProgress) return failure_;
   failure_ = nccl_->failure(status, "communication with another rank");
-  // Runs in its own thread: ncclCommAbort stops the kernels and then blocks until the CUDA graphs that contain them are
-  // destroyed, which the caller does once it knows of the error.
+  // Runs in its own thread, because ncclCommAbort stops the kernels and then blocks until the CUDA graphs that contain
+  // them are destroyed. The caller destroys the graphs only after this function has returned the error.
   aborting_ = std::jthread([nccl = nccl_, comm = std::exchange(comm_, nullptr)] { nccl->ncclCommAbort(comm); });
   return failure_;
 }

@@ -62,9 +62,11 @@ int nccl_version(const Nccl* nccl);
 // Connects the ranks of a group. Each rank has a GPU of its own, whose context must be current.
 class Communicator {
  public:
-  // All ranks must create their communicators together. The group carries NCCL's identifier of the communicator.
+  // All ranks must create their communicators together. Rank 0 sends NCCL's identifier of the communicator to the other
+  // ranks through the group.
   Communicator(std::shared_ptr<const Nccl> nccl, Group& group);
-  // Waits for the other ranks, except during stack unwinding: after an exception, the other ranks may never get here.
+  // Waits for the other ranks, except during stack unwinding: after an exception, the other ranks may never reach their
+  // destructors.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

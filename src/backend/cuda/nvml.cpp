@@ -85,7 +85,8 @@ Sensors CardSensors::read() const {
   std::array<NvmlProcess, 64> processes{};
   unsigned count = processes.size();
   const NvmlStatus status = nvml_.nvmlDeviceGetComputeRunningProcesses(device_, &count, processes.data());
-  // One of the processes is this one. It cannot be recognised by its process id, which may differ inside a container.
+  // The count includes this process, which cannot be recognised by its process id: inside a container, the id may
+  // differ from the one that NVML reports.
   if (status == kNvmlSuccess || status == kNvmlInsufficientSize)
     sensors.other_processes = std::max(int64_t{count} - 1, int64_t{0});
   return sensors;
