@@ -177,7 +177,7 @@ class Backend {
     return activities;
   }
   // True if a profiler is attached that displays named ranges. Work enqueued between begin_range and end_range belongs
-  // to that range. In a recorded step, ranges keep the names they had when it was recorded.
+  // to that range. In a recorded step, ranges keep the names that they had when the step was recorded.
   virtual bool names_ranges() const { return false; }
   virtual void begin_range(const char* name) { static_cast<void>(name); }
   virtual void end_range() {}
