@@ -8,15 +8,16 @@
 
 namespace {
 
-// Opens closed standard streams on /dev/null, so that a file opened later does not get their descriptors. They are
-// opened for reading alone, so that writing to them still fails.
+// Opens /dev/null in place of each closed standard stream, so that a file opened later does not get the descriptor of
+// that stream. Opens it read-only, so that writing to the stream still fails.
 void hold_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
   }
 }
 
-// Lets all threads share one heap if the address space is limited (`ulimit -v`), because each heap reserves 64 MiB.
+// Makes all threads share one malloc arena if the address space is limited (`ulimit -v`), because each further arena
+// reserves 64 MiB.
 void share_limited_heap() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);

@@ -98,7 +98,7 @@ void gradient_permute(GradientContext& context) {
   for (int i = 0; i < axes.rank(); ++i) inverse[static_cast<int>(axes[i])] = i;
   context.grad_in[0] = permute(context.build, context.grad_out[0], inverse);
 }
-// The differentiate pass sums over broadcast axes and casts to the input's type.
+// Passes the gradient on unchanged; the differentiate pass sums over broadcast axes and casts to the input's type.
 void gradient_same(GradientContext& context) { context.grad_in[0] = context.grad_out[0]; }
 void gradient_slice(GradientContext& context) {
   const auto& at = context.attributes.as<SliceAttributes>();

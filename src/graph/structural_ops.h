@@ -14,8 +14,8 @@ extern const OpCard kContiguous, kCast, kFill, kAssign;   // copies
 // (grad[, addend]) -> the gradient of the tensor that was sliced: grad inside the slice and 0 elsewhere, plus the
 // addend
 extern const OpCard kSliceBackward;
-// Symbolic: (loss, parameters...[, earlier gradients...]) -> one gradient for each parameter, plus the parameter's
-// earlier gradient.
+// Symbolic: (loss, parameters...[, earlier gradients...]) -> the gradient of each parameter, added to the parameter's
+// earlier gradient if there is one.
 extern const OpCard kGradients;
 
 struct ReshapeAttributes {
@@ -92,12 +92,12 @@ ValueId permute(Builder& build, ValueId x, const Dims& axes);
 ValueId transpose(Builder& build, ValueId x, int axis_a, int axis_b);  // negative axes count from the end
 ValueId expand(Builder& build, ValueId x, const Shape& shape);
 ValueId slice(Builder& build, ValueId x, int axis, int64_t begin, int64_t size, int64_t step = 1);
-ValueId contiguous(Builder& build, ValueId x);                                // x itself if it is contiguous
-ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself if it has that type
+ValueId contiguous(Builder& build, ValueId x);                                // returns x if x is already contiguous
+ValueId cast(Builder& build, ValueId x, DType dtype);                         // returns x if x already has this type
 ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // computed in every step, not a constant
-ValueId assign(Builder& build, ValueId state, ValueId value);                 // the state's next value
-// `earlier` is empty, or contains one gradient for each parameter. Each contribution to a parameter's gradient is added
-// to the earlier one as soon as it is computed.
+ValueId assign(Builder& build, ValueId state, ValueId value);                 // returns the state's next value
+// `earlier` is empty, or contains one gradient for each parameter. Sums start from `earlier`: each contribution to a
+// parameter's gradient is added as soon as that contribution is computed.
 std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters,
                                std::span<const ValueId> earlier = {});
 

@@ -1,4 +1,4 @@
-// verify: the rules that every graph must keep, checked after every pass.
+// verify: the rules that every graph must obey, checked after every pass.
 #include <vector>
 
 #include "graph/op.h"
@@ -36,7 +36,7 @@ void verify(const Graph& graph, const std::string& after) {
   for (const Node& node : graph.nodes) {
     for (const ValueId id : node.inputs) {
       const auto at = static_cast<size_t>(id.index);
-      LAPTIME_CHECK(made[at], "after {}: {} reads %{} before it is made", after, node.op->name, id.index);
+      LAPTIME_CHECK(made[at], "after {}: {} reads %{} before it is defined", after, node.op->name, id.index);
       const auto storage = static_cast<size_t>(graph.value(id).storage.index);
       LAPTIME_CHECK(generation[at] == current[storage], "after {}: {} reads '{}' after its update", after,
                     node.op->name, graph.value(id).annotations.name);

@@ -67,7 +67,7 @@ void resolve_files(RunConfig& config) {
   }
 }
 
-// The cores that this process may use, in the notation of Linux: "0-3,8".
+// The cores that this process may use, in the list format of Linux: "0-3,8".
 std::string affinity() {
   const std::optional<std::string> status = read_text_file("/proc/self/status");
   return status ? line_value(*status, "Cpus_allowed_list").value_or("") : "";

@@ -11,10 +11,11 @@
 
 namespace laptime {
 
-// The options that affect the result, as resolved here: the device with its instruction set and arithmetic, the
-// threads, and the cores on which they may run. A file is represented by its content instead of its name, so that
-// renaming it keeps the identity and editing it changes the identity. Reads the files of --data, --weights and
-// --kernels. For a file that cannot be read, and for the device if `device` is null, the option's value is used.
+// A text of everything that affects the result: the options after unset ones are resolved, the instruction set and
+// arithmetic of the device, the threads, and the cores on which the threads may run. A file is represented by its
+// content instead of its name, so that renaming a file keeps the identity and editing a file changes the identity.
+// Reads the files of --data, --weights and --kernels. For a file that cannot be read, and for the device if `device` is
+// null, the option's value is used.
 std::string identity_text(const RunConfig& config, const Device* device);
 
 // A record of the point without measurements. Does not read the files that the point names, so the record has no
@@ -33,8 +34,8 @@ Binary this_binary();
 // that will be used.
 void describe_device(const Device& device, Record& record);
 
-// Describes the machine for steps of another program: adds the machine without properties of this process, the date,
-// and the version of laptime that recorded it.
+// For steps that another program ran: adds the date, and the machine without the properties of this process but with
+// the version of laptime that records the steps.
 void describe_machine_alone(Record& record);
 
 }  // namespace laptime

@@ -115,8 +115,8 @@ std::string reason_of_clocks(const HostClock& host) {
 }
 
 // "a product in float32 reached 310.0 TFLOP/s, above the peak of float32 (...): it used different arithmetic, or ...";
-// empty unless the fastest product exceeds a peak of the arithmetic that its kernel claims by more than a factor of
-// kAnotherArithmetic.
+// empty unless the fastest product reaches more than kAnotherArithmetic times a peak. The peak is the one of the
+// arithmetic that the kernel of the product claims.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
@@ -175,8 +175,8 @@ std::vector<size_t> median_steps(const Sampling& sampling) {
   return {steps.begin() + static_cast<std::ptrdiff_t>(middle), steps.end() - static_cast<std::ptrdiff_t>(middle)};
 }
 
-// How much longer the first `count` steps took than `count` steps with the mean time of the `usual` steps. `time_of`
-// returns the seconds of a step, or of a part of the step.
+// The time of the first `count` steps in excess of `count` times the mean time of the `usual` steps. `time_of` returns
+// the seconds of a step, or of a part of the step.
 template <class TimeOf>
 double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& time_of) {
   double usual_time = 0;
@@ -186,8 +186,8 @@ double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& t
   return excess;
 }
 
-// Divides the excess of the first `count` steps by phase and class of work if all steps were marked, otherwise by
-// phase.
+// Divides the excess of the first `count` steps by phase and class of work if the launches of all steps were timed,
+// otherwise by phase only.
 std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurement& run, size_t count) {
   const Sampling& sampling = run.sampling;
   const std::vector<size_t> usual = median_steps(sampling);
@@ -207,8 +207,8 @@ std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurem
   return parts;
 }
 
-// Splits the time by which the first steps exceed steady ones into page faults, at their measured cost, and the rest;
-// also splits it by phase and class.
+// Splits the extra time of the first steps, compared with steady steps, into page faults at their measured cost and the
+// rest. Also splits the extra time by phase and class.
 void fill_transient(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;

@@ -75,8 +75,8 @@ Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known) {
 
 namespace {
 
-// Number of micro-batches over all ranks. The search for the batch enlarges all of them by the same number of
-// sequences. 1 for a single rank, and in the search for the context.
+// The batch size divided by the size that a search tries. With several ranks, a search for the batch size tries sizes
+// of a micro-batch, so this is the number of micro-batches over all ranks; otherwise it is 1.
 int64_t parts_of_batch(const RunConfig& config, Enlarged what) {
   return what == Enlarged::kBatch && config.ranks > 1 ? config.ranks * config.micro_batches : 1;
 }
@@ -99,7 +99,7 @@ int64_t longest_context(const RunConfig& config) {
 }  // namespace
 
 std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known) {
-  constexpr size_t kManyLaunches = 150;  // laptime calibrate measures more than this
+  constexpr size_t kManyLaunches = 150;  // laptime calibrate times more launches than this
   constexpr double kSmallShare = 0.2;
   constexpr double kRoughly = 3;
   const auto times = TimeForecast::of(prepared.device, known(device_key(prepared.device)));
@@ -152,7 +152,7 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
 
 namespace {
 
-// A size, and the bytes by which its plan exceeds the memory; at most 0 if it fits.
+// A size, and the bytes by which its plan exceeds the memory: 0 or less if the plan fits.
 struct Tried {
   int64_t size = 0;
   double excess = 0;

@@ -32,13 +32,13 @@ struct StepForecast {
 // None if no measurements are available for a prediction.
 std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known);
 
-// For a step on a device described by its data sheet: the cost of starting its kernels.
+// The cost of launching the kernels of a step, on a device described by its data sheet.
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
   bool holds = false;  // true if launching the kernels takes longer than running them
-  // The smallest context at which the kernels take longer than their launches; none if it exceeds kLargestContext or
-  // the limit of the model.
+  // The smallest context at which the kernels take longer than their launches; none if that context exceeds
+  // kLargestContext or the limit of the model.
   std::optional<int64_t> least_context{};
 };
 

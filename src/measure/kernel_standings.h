@@ -71,8 +71,8 @@ class HopelessKernels {
       races.flops = flops;
     }
   }
-  // Removes hopeless kernels from a contest of `flops`, unless all are hopeless. A result is assumed to hold for up to
-  // kReach times the work of its contest.
+  // Removes hopeless kernels from a contest of `flops`, unless all are hopeless. A kernel stays hopeless for up to
+  // kReach times the work of its latest contest, even if it was removed from that contest.
   void remove_from(std::vector<const Kernel*>& kernels, double flops) {
     std::vector<const Kernel*> left;
     for (const Kernel* kernel : kernels) {
@@ -90,8 +90,8 @@ class HopelessKernels {
   static constexpr double kReach = 16;
   struct Races {
     int count = 0;
-    double closest = std::numeric_limits<double>::infinity();  // minimum ratio to the winner's time
-    double flops = 0;                                          // work of the largest contest
+    double closest = std::numeric_limits<double>::infinity();  // smallest ratio of the kernel's time to the winner's
+    double flops = 0;                                          // work of the latest contest
 
     // The more races a kernel has lost, the smaller the margin required.
     bool hopeless() const { return (count >= 2 && closest > 1.25) || (count >= 4 && closest > kClearLead); }

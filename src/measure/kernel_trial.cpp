@@ -21,8 +21,8 @@ namespace {
 // and the winner for one shape says nothing about another, so the budget is larger.
 constexpr Seconds kTrialBudget{0.12}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
-// FLOPs per thread of a launch in a race, about 10 ms with AVX-512. Longer launches race with a smaller batch: a kernel
-// that is faster for one sequence is faster for several.
+// The most FLOPs per thread in a raced launch, about 10 ms with AVX-512. For longer launches, the race uses a smaller
+// batch: a kernel that is faster for one sequence is faster for several.
 constexpr double kRaceFlops = 1e9;
 constexpr double kBeyondNoise = 1.5;  // a lead that noise cannot reverse
 
@@ -107,9 +107,10 @@ class Race {
   }
 
   // Returns the kernel to choose. If that kernel is not reproducible, also returns the fastest reproducible kernel,
-  // unless it is too slow to win another race. Among kernels that are all reproducible, or all not, `standings` decides
-  // a lead that may be noise. Library kernels are left out: for each shape they run a different algorithm, so races for
-  // other shapes say nothing about them.
+  // unless it is too slow to win another race. If the winner's lead may be noise, `standings` chooses among the kernels
+  // that are tied with the winner: only reproducible kernels if the winner is reproducible, otherwise only the others.
+  // Library kernels take no part in this choice: they run a different algorithm for each shape, so races for other
+  // shapes say nothing about them.
   std::vector<const Kernel*> finalists(const KernelStandings& standings) const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);

@@ -11,7 +11,7 @@ namespace laptime {
 // Choices without device and date.
 struct TriedKernels {
   std::vector<KernelChoice> raced;    // the fastest kernel for each signature whose kernels were timed
-  std::vector<KernelChoice> assumed;  // only for this run: the best kernels in the op's races, without seconds
+  std::vector<KernelChoice> assumed;  // for this run only: the kernel that did best in all races of the op; no times
 
   bool empty() const { return raced.empty() && assumed.empty(); }
   void add_to(std::vector<KernelChoice>& choices) const;

@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// The rate of the run that a limit bounds; 0 if unknown.
+// The rate that the run reached, for comparison with a limit of this kind; 0 if unknown.
 double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
   switch (kind) {
     case DeviceLimit::Kind::kProductFlops: return request.reached;
@@ -41,7 +41,7 @@ struct KnownLimit {
 
 // Returns the known value, or measures the limit if there is only a provisional value. Measures a limit again if the
 // run has exceeded it. The FLOP/s of a run are not used as a peak, because they include masked FLOPs, which kernels
-// skip. None if there is no memory to measure in.
+// skip. None if memory does not suffice for the measurement.
 std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<MeasuredPeak>& known,
                                    const LimitsRequest& request, std::vector<MeasuredPeak>& learned) {
   const double reached = reached_of(limit.kind, request);
@@ -50,7 +50,8 @@ std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<M
   try {
     const MeasuredPeak* const kept = find_peak(known, limit.name);
     LimitReading best = kept == nullptr ? limit.measure() : LimitReading(kept->value);
-    // A peak of products states whether it is an estimate. Other limits are provisional if the run was disturbed.
+    // Only the measurement of the product peak tells whether the result is an estimate. Other limits are provisional if
+    // the run was disturbed.
     const bool is_estimated = limit.kind == DeviceLimit::Kind::kProductFlops;
     const MeasuredPeak* const earlier = kept == nullptr ? find_peak(known, provisional) : nullptr;
     if (earlier != nullptr && (best.is_estimate || !is_estimated))

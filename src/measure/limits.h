@@ -17,7 +17,7 @@ struct LimitsRequest {
   bool disturbed = false;        // other programs slowed the run, and probably slow measurements taken now
 };
 
-// Returns the limits for a step whose matrix products have factors of this type: stored values from `known`, or
+// Returns the limits for a step whose matrix products have factors of type `factors`: stored values from `known`, or
 // measured now. A value that was estimated, or measured while the machine was disturbed, is provisional: it is stored
 // under a separate name, so that the next run measures again. A peak or bandwidth below the rate of the run is measured
 // again, up to four times, because the machine may have been slower at the time. The largest value counts, and the

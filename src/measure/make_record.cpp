@@ -21,8 +21,8 @@
 namespace laptime {
 namespace {
 
-// Fills in the mean seconds by phase and class of the samples whose launches were marked, largest class of each phase
-// first. Does nothing if only the first step was marked.
+// Fills in the mean seconds by phase and class over the samples whose launches were timed, with the largest class of
+// each phase first. Does nothing if only the launches of the first step were timed.
 void fill_classes(const Measurement& run, Pass pass, Record& record) {
   const size_t count = run.sampling.steps.size();
   if (count == 0 || !run.is_classed(count - 1)) return;
@@ -97,7 +97,7 @@ MeasuredWork work_of(const Prepared& prepared) {
       .phases = phases_of(plan),
       .model = summarize(model),
       .tokens = model.batch_size * model.context_length,
-      .datasheet_flops = prepared.device.datasheet_flops,  // multiplied by the ranks below
+      .datasheet_flops = prepared.device.datasheet_flops,  // multiplied by the number of ranks below
       .peak_math = prepared.device.rules.tf32 ? ProductMath::kTf32 : math_of_factors(prepared.device.product_factors),
       .ranks = prepared.config.ranks,
       .threads = prepared.device.threads,

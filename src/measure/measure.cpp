@@ -134,7 +134,7 @@ class PointRun {
     if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
     if (backend_.computes() && has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
     if (!run_.finite && hooks_.group == nullptr) {  // each rank might stop at a different step
-      held.reset();                                 // frees the memory for repeating the steps
+      held.reset();                                 // frees memory, so that the steps can be repeated
       search_nan(weights);
     }
     return std::move(run_);
@@ -187,7 +187,7 @@ class PointRun {
     };
     read_sensors();
     StepHooks hooks;
-    // Unless the number of steps is fixed, the end of warm-up is known only later, but warm-up has at least two steps.
+    // Unless the number of steps is fixed, the length of warm-up is not known yet; it is at least two steps.
     const int64_t named_warmup = has_fixed_steps(config_) ? warmup : 2;
     hooks.before = [&](int64_t step) {
       inputs.write(executor, step);
@@ -207,7 +207,7 @@ class PointRun {
     hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
       if (run_.classes.empty()) run_.first_classed = static_cast<size_t>(step);
       run_.classes.push_back(class_times(executor.plan(), times));
-      // Leaves out the first step, which is slower than the others.
+      // Leaves out warm-up, and in any case the first step, which is slower than the others.
       if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times, backend_.communication_times().launches);
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
@@ -226,7 +226,8 @@ class PointRun {
     run_.loss_scaling = scales.result();
   }
 
-  // The first step is marked if it is warm-up, where slow marks do no harm, or if its marks are expected to be cheap.
+  // The first step is marked if it belongs to warm-up, where slow marks do no harm, or if marks are expected to be
+  // cheap.
   bool marks_first(Seconds mark) const {
     const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
     const Seconds marks = mark * static_cast<double>(prepared_.plan.steps.size());
@@ -275,7 +276,8 @@ class PointRun {
       trace.steps.push_back(watched_step(launches, Seconds{trace.untraced.back()}));
       times.front() = {};
       std::partial_sum(launches.begin(), launches.end(), times.begin() + 1);
-      // Scales the launch times so that they add up to the step, which may idle or run launches concurrently.
+      // Scales the launch times so that they add up to the time of the step, in which the device may idle or run
+      // launches concurrently.
       const double stretch = times.back().count() > 0 ? trace.untraced.back() / times.back().count() : 1;
       for (Seconds& time : times) time *= stretch;
     } else {

@@ -49,7 +49,7 @@ struct PointProgress {
 
 struct PointHooks {
   std::function<void(const PointProgress&)> progress;
-  std::function<void(const Record&)> planned;  // receives the record after each plan, before the plan's memory exists
+  std::function<void(const Record&)> planned;  // receives the record after each plan, before memory is allocated
   std::function<bool()> interrupted;           // called between samples; true ends the point as `interrupted`
   Group* group = nullptr;                      // the ranks of the point, including this process; null: one rank
 };

@@ -22,7 +22,7 @@ namespace laptime {
 // Limits with which the rates of a run are compared.
 struct MeasuredLimits {
   std::optional<double> product_flops;   // FLOP/s; none for a device that computes nothing
-  std::string product_flops_at;          // date of an earlier measurement; empty if it was measured for this run
+  std::string product_flops_at;          // date of an earlier measurement; empty if measured for this run
   bool product_flops_estimated = false;  // estimated from one core, because the threads did not run together
   std::optional<double> bandwidth;       // bytes/s of device memory; none if not measured
   double page_fault = 0;                 // seconds per page fault; 0 if not measured
@@ -53,9 +53,9 @@ struct Measurement {
   std::vector<LaunchCost> costs;  // from samples and traced steps with launch times; device and date are empty
   ReachedProducts products;
   LossScalingUse loss_scaling;
-  std::optional<int64_t> denormals;  // in weights and optimizer states after the last step; none without a slowdown
+  std::optional<int64_t> denormals;  // denormal weights and optimizer states at the end; none without a slowdown
   std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
-  bool finite = true;                // every loss is finite; without losses, every output of the last step
+  bool finite = true;                // true if all losses are finite or, without losses, all outputs of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // resident memory before the plan's memory is allocated
   int64_t peak_bytes = 0;                 // peak device memory in use

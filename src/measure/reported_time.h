@@ -29,7 +29,7 @@ std::vector<Phase> phases_of(const Plan& plan);
 std::optional<Phase> reported_phase(const Plan& plan, Pass pass);
 std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass);
 
-// Seconds per step in every sample, for the part of a step that `time` selects.
+// For each sample, the mean seconds of the part of a step that `time` selects.
 std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time);
 
 // Selects the time of the pass in one step.

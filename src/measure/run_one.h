@@ -16,10 +16,10 @@ struct PointResult {
   std::optional<StepTrace> trace{};  // none without a request or a plan; no steps if the point did not run
 };
 
-// Errors of the point do not throw; the record has their status and reason. Memory is predicted before it is allocated,
-// and again after a trial has chosen other kernels. `known` holds the stored measurements for the device_key of the
-// point. The record starts from `described`, the result of describe_point; without `described`, the point is described
-// here. With hooks.group, rank 0 tries kernels and makes the record, and errors of other ranks throw.
+// Errors of the point are not thrown, but reported as the record's status and reason. Memory is predicted before it is
+// allocated, and again after a trial has chosen other kernels. `known` holds the stored measurements for the device_key
+// of the point. The record starts from `described`, the result of describe_point; without `described`, the point is
+// described here. With hooks.group, rank 0 tries kernels and makes the record, and errors of other ranks throw.
 PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks = {},
                     const TraceRequest& trace = {}, std::optional<Record> described = {});
 

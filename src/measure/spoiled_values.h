@@ -1,4 +1,4 @@
-// Finds values that spoil a run: where they stopped being finite, and denormal numbers, which slow arithmetic down
+// Finds values that spoil a run: the first value that is not finite, and denormal numbers, which slow arithmetic down
 // severalfold.
 #pragma once
 

@@ -85,7 +85,7 @@ int64_t count_of(std::string_view key, const Json& value) {
 
 double loss_of(const Json& value) {
   if (value == "Infinity") return std::numeric_limits<double>::infinity();
-  if (!value.is_number()) reject_value(kLoss, "a number, or null where it has no value", value);
+  if (!value.is_number()) reject_value(kLoss, "a number, or null if there is no loss", value);
   return value.get<double>();
 }
 

@@ -37,8 +37,8 @@ struct Family {
   std::string_view eps = "rms_norm_eps";
   std::string_view activation = "hidden_act";
   double default_eps = 1e-6;
-  int64_t default_kv_heads = 0;  // 0: number of heads
-  int64_t default_head_dim = 0;  // 0: hidden / heads
+  int64_t default_kv_heads = 0;  // 0: the number of heads
+  int64_t default_head_dim = 0;  // 0: hidden size / number of heads
   int64_t default_window = 0;    // 0: none
   bool is_tied = false;
 };
@@ -194,7 +194,8 @@ class Reader {
   }
   void refuse_unless(std::string_view key, double value) {
     if (const double found = number_or(key, value); found != value)
-      refuse(key, fmt::format("{}", found), fmt::format("the model's own key states {}; make both equal", value));
+      refuse(key, fmt::format("{}", found),
+             fmt::format("the key of this model_type says {}; give both keys the same value", value));
   }
   void require(std::string_view key, bool value) {
     if (truth_or(key, value) != value)

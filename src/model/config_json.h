@@ -1,4 +1,4 @@
-// Reads the config.json of a model of the library transformers, with the keys of versions 4 and 5.
+// Reads the config.json of a model from the transformers library, with the keys of versions 4 and 5.
 #pragma once
 
 #include <string>

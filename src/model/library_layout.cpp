@@ -98,7 +98,7 @@ std::optional<LibraryPlace> library_place(const ModelConfig& model, const Parame
     modules = names->of_layer;
   }
   const auto found = std::ranges::find(modules, module, &Module::ours);
-  LAPTIME_CHECK(found != modules.end(), "no name of the library for {}", parameter.name);
+  LAPTIME_CHECK(found != modules.end(), "the transformers library has no name for {}", parameter.name);
   const int64_t rows = parameter.shape.front();
   LibraryPlace place{.tensor = fmt::format("{}{}.{}", prefix, found->theirs, kind),
                      .shape = parameter.shape,

@@ -17,7 +17,7 @@ namespace laptime {
 struct LibraryPlace {
   std::string tensor;          // "transformer.h.3.attn.c_attn.weight"
   std::vector<int64_t> shape;  // shape of the stored tensor
-  bool is_transposed = false;  // the tensor is [in, out], so rows of the parameter are its columns
+  bool is_transposed = false;  // the tensor is [in, out], so a row of the parameter is a column of the tensor
   int64_t group = 0, stride = 0, offset = 0;
 
   int64_t row_of(int64_t row) const { return row / group * stride + offset + row % group; }

@@ -10,7 +10,8 @@
 
 namespace laptime {
 
-enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };  // truncation at 3 std
+// kTruncatedNormal is truncated at 3 std.
+enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };
 
 struct ParameterInit {
   Distribution distribution = Distribution::kZeros;

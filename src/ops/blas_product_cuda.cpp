@@ -349,7 +349,7 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
     return "factors are not float32, bfloat16 or float16";
   if (choice.tf32 && product.compute != DType::kFloat32) return "TF32 requires float32 factors";
   if (result != product.compute && result != DType::kFloat32)
-    return "the result has neither type float32 nor the factors' type";
+    return "the result's type is neither float32 nor the type of the factors";
   if (product.addend != nullptr && product.addend->type.dtype != result)
     return "the addend and the result have different types";
   const Shape& shape = product.b.shape();

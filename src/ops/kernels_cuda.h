@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// Kernels of an op are in order of preference. They run in a cuda::Queue.
+// The kernels of each op are in order of preference. All kernels run in a cuda::Queue.
 std::vector<Kernel> cuda_kernels();
 
 // The image for the CUDA driver: all kernels declared by LAPTIME_CUDA_KERNEL, for several generations of GPUs. Empty

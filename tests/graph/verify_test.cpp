@@ -93,7 +93,7 @@ TEST(VerifyDeath, ReadBeforeDefinitionAborts) {
   build.output("y", neg(build, exp(build, x)));
   Graph wrong = build.finish();
   std::swap(wrong.nodes[0], wrong.nodes[1]);
-  EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: neg reads %1 before it is made");
+  EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: neg reads %1 before it is defined");
 }
 
 TEST(VerifyDeath, UndefinedOutputAborts) {

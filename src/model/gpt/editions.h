@@ -39,8 +39,8 @@ struct GptDefaults {
   bool projection_bias = false;  // default of --attention-bias and --mlp-bias
   bool parallel_residual = false;
   double rotary_share = 1;
-  int64_t warmup = 0;  // used if only steps is given
-  int64_t steps = 0;   // used if only warmup is given
+  int64_t warmup = 0;  // default of --warmup if only --steps is given
+  int64_t steps = 0;   // default of --steps if only --warmup is given
 };
 
 struct GptEdition {
@@ -53,12 +53,12 @@ struct GptEdition {
   FeedForward feed_forward = FeedForward::kSwiglu;
   LinearForm linear = LinearForm::kEinsum;
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
-  bool qkv_bias = false;                                 // q, k and v always have biases, regardless of the options
-  bool head_bias = false;                                // the head has a bias if the other linear layers have one
-  bool head_norms = false;                               // each head of q and k is normalised before RoPE
-  bool drops_residuals = false;                          // resid_pdrop follows w2 instead of GELU
-  bool is_of_library = false;                            // composites are lowered as in transformers
-  std::span<const std::string_view> takes = {};          // flags of options that some other editions lack
+  bool qkv_bias = false;                         // q, k and v always have biases, regardless of the options
+  bool head_bias = false;                        // the head has a bias if the other linear layers have one
+  bool head_norms = false;                       // each head of q and k is normalised before RoPE
+  bool drops_residuals = false;                  // resid_pdrop follows w2 instead of GELU
+  bool is_of_library = false;                    // composites are lowered, and variables kept, as in transformers
+  std::span<const std::string_view> takes = {};  // flags of options that some other editions lack
   std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel
   GptInit init = {};
   GptDefaults defaults = {};

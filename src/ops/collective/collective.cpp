@@ -65,8 +65,8 @@ int64_t bytes_of_inputs(const Signature& s) {
   return bytes.value();
 }
 
-// The concatenated tensors are divided into one chunk per rank. A rank first sends every other rank that rank's chunk,
-// and then sends its own summed chunk to all of them.
+// The concatenated tensors are divided into one chunk per rank. Each rank first sends every chunk but its own to the
+// rank that sums that chunk, and then sends its own summed chunk to all other ranks.
 int64_t all_reduce_bytes(const Signature& s) {
   const auto& group = s.attributes.as<GroupAttributes>();
   Size elements;

@@ -10,8 +10,8 @@
 
 namespace laptime::cuda {
 
-// The number of elements between `position` and the first multiple of 16 bytes at or after it, from where packs of
-// eight elements can be loaded.
+// The number of elements from `position` to the first address at or after `position` that is a multiple of 16 bytes.
+// Packs of eight elements can be loaded from that address on.
 LAPTIME_DEVICE int before_packs(const DeviceData& x, int64_t position) {
   const auto size = static_cast<int>(size_of(x.dtype));
   const auto past = static_cast<int>(reinterpret_cast<uintptr_t>(x.data + position * size) % kWordsBytes);
@@ -23,7 +23,7 @@ LAPTIME_DEVICE bool has_packs(const DeviceRows& logits) {
   return moves_fours(logits.dtype) && logits.column_stride == 1;
 }
 
-// The distance between columns of a pack.
+// The distance between adjacent columns of a pack.
 using PackStep = std::integral_constant<int64_t, 1>;
 
 // Calls body(column, step, logits) for the logits in the row at `row` that this thread of a block processes; logits[i]

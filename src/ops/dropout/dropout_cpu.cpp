@@ -40,8 +40,8 @@ void forward_strip(const Forward& f, int64_t begin, int64_t size) {
   const float scale = f.scale;
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) {
-    const float scaled =
-        from[i] * scale;  // for dropped elements, too, so that the compiler emits a select, not a branch
+    // Scales dropped elements, too, so that the compiler emits a select, not a branch.
+    const float scaled = from[i] * scale;
     to[i] = mask[i] != 0 ? scaled : 0.0F;
   }
   if (!direct) store_elements(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);

@@ -23,7 +23,7 @@ void reference_gather(const OpCall& call) {
   }
 }
 
-// Writes zeros, and grad [..., 1] at the index of each row of out [..., C].
+// Writes grad [..., 1] at the index of each row of out [..., C], and zeros elsewhere.
 void scatter_rows(const TensorView& grad, const TensorView& index, const TensorView& out) {
   const int64_t columns = out.shape().back();
   for (int64_t i = 0; i < out.numel(); ++i) out.put(i, 0);

@@ -30,7 +30,7 @@ void launch_gather(const KernelCall& call) {
   });
 }
 
-// Writes zeros, and grad [..., 1] at the index of each row of the contiguous out [..., C].
+// Writes grad [..., 1] at the index of each row of out [..., C], which is contiguous, and zeros elsewhere.
 void scatter_rows(cpu::Team& team, const TensorView& grad, const TensorView& index, const TensorView& out) {
   const auto element = static_cast<size_t>(size_of(out.type.dtype));
   const size_t row_bytes = static_cast<size_t>(out.shape().back()) * element;

@@ -9,7 +9,7 @@ namespace {
 
 const ProductAttributes& product_of(const Attributes& attributes) { return attributes.as<LinearAttributes>().product; }
 
-// The position of the bias among `inputs` inputs, or 0 if there is none.
+// The index of the bias in an op with `inputs` inputs; 0 if there is no bias.
 size_t bias_at(const Attributes& attributes, size_t inputs) {
   return inputs > 2 + (product_of(attributes).addend ? size_t{1} : 0) ? 2 : 0;
 }

@@ -267,7 +267,7 @@ LAPTIME_CUDA_KERNEL(NormParameterParts, norm_parameter_parts)
 // columns of some rows before it writes grad_x there, because grad_x may overwrite an operand.
 template <bool kCentred, bool kWide>
 struct NormBackwardPacks : RowsInRegisters {
-  // Rows kept in registers; with more, few blocks would run at the same time.
+  // The number of rows that a block keeps in registers. With more rows, fewer blocks could run at the same time.
   static constexpr int kTogether = kWide ? 1 : 2;
   using Args = NormBackwardArgs;
   static constexpr int kSums = kCentred ? 2 * kTogether : kTogether;

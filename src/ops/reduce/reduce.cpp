@@ -33,7 +33,7 @@ double input_flops(const Signature& s) { return static_cast<double>(s.in[0].nume
 void reduce_reference(const OpCall& call, double scale) {
   const TensorView& out = call.out[0];
   std::vector<double> sums(static_cast<size_t>(out.numel()), 0.0);
-  // The layout of the output expanded to the input's shape maps an input element to its sum.
+  // Expanded to the shape of the input, the layout of the output maps each input element to its sum.
   const Layout sum_layout = expanded(Layout::contiguous(out.shape()), call.in[0].shape());
   const TensorView target{nullptr, {DType::kFloat64, sum_layout}};
   for (int64_t i = 0; i < call.in[0].numel(); ++i) sums[static_cast<size_t>(target.position(i))] += call.in[0].at(i);

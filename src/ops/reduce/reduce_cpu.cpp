@@ -24,7 +24,8 @@ struct Reduction {
   int64_t kept = 1;            // elements of the output, not counting the innermost axis if it is kept
   int64_t reduced = 1;         // elements of the reduced axes, not counting the innermost axis
   int64_t pieces = 1;          // number of pieces of the innermost axis
-  // The number of units in a part. In all there are reduced * pieces units if along_columns, otherwise `reduced` rows.
+  // The number of units in a part. If along_columns, a unit is a piece of a line, and there are reduced * pieces units
+  // in total; otherwise a unit is a row, and there are `reduced` units.
   int64_t units_per_part = 1;
   int64_t parts = 1;  // number of partial sums for each output
 

@@ -119,8 +119,8 @@ struct ReduceTermPacks {
 };
 LAPTIME_CUDA_KERNEL(ReduceTermPacks, reduce_term_packs)
 
-// One block per tile of outputs and part, for outputs that are loaded in packs. Lanes of threads add different terms;
-// then the sums of the lanes are added in order.
+// One block per part and tile of outputs, for outputs that are loaded in packs. The threads of a block form kLanes
+// lanes, which add different terms; then the sums of the lanes are added in order.
 struct ReduceOutputPacks {
   static constexpr int kPacks = 16;  // packs in a tile
   static constexpr int kLanes = 16;
@@ -232,7 +232,7 @@ struct MaxOfRows {
     DeviceData values;   // [rows]
     DeviceData indices;  // [rows]; may be absent
   };
-  // A value and its column, or kNone as the column of a thread without columns.
+  // A value and its column; the column is kNone if the thread has no columns.
   struct Best {
     float value;
     int column;

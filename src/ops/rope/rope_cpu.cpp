@@ -64,7 +64,8 @@ RotateRows rotate_rows_for(RopePlaces places) {
     return places.to_halves ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
   return places.to_halves ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
-// Returns rotate_rows for x and y whose types are each float32 or the 16-bit type `Narrow`.
+// Returns the instance of rotate_rows for x of type `in` and y of type `out`. Each type is float32 or the 16-bit type
+// `Narrow`.
 template <class Narrow>
 RotateRows rotate_rows_for(DType in, DType out, RopePlaces places) {
   const bool to_float = out == DType::kFloat32;
