@@ -23,18 +23,18 @@ Walk<kOperands> walk_of(const LoopNest& nest) {
   return walk;
 }
 
-// True if four elements can be loaded or stored at every position that is a multiple of four.
+// True if four elements can be moved with one access at every position that is a multiple of four.
 inline bool is_aligned_for_fours(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
 }
 
-// True if 16 bytes can be loaded or stored at every position whose offset is a multiple of 16 bytes.
+// True if 16 bytes can be moved with one access at every offset that is a multiple of 16 bytes.
 inline bool is_aligned_for_words(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }
 
-// True if the columns of every row can be moved in fours. Here and in the functions below, an absent operand can be
-// moved in any way.
+// True if the columns of every row can be moved in groups of four, with one access each. This function and those below
+// also return true for an absent operand.
 inline bool has_rows_in_fours(const DeviceRows& rows) {
   if (rows.data == nullptr) return true;
   bool whole = is_aligned_for_fours(rows) && rows.column_stride == 1;
@@ -130,13 +130,13 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
 }
 
 // The number of threads for `groups` groups. If the GPU can run a thread for every group at the same time, each thread
-// takes one group; otherwise it takes up to `in_flight`.
+// takes one group; otherwise each thread takes up to `in_flight` groups.
 inline int64_t threads_for_groups(int64_t groups, int in_flight) {
   constexpr int64_t kResident = int64_t{1} << 18;
   return groups <= kResident ? groups : std::max(kResident, (groups + in_flight - 1) / in_flight);
 }
 
-// The number of threads to launch. Each takes one or more groups, or elements if they are moved one by one.
+// The number of threads to launch. Each thread takes one or more groups or, if elements are moved one by one, elements.
 template <int kOperands>
 int64_t mapped_threads(const Elements<kOperands>& elements) {
   if (elements.groups == Groups::kNone) return elements.count;

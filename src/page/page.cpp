@@ -27,7 +27,7 @@
 namespace laptime {
 namespace {
 
-// Total columns of all memory timelines, which make up most of a page with many traces.
+// Desired total number of columns of all memory timelines, which make up most of a page with many traces.
 constexpr size_t kAllColumns = 4800;
 constexpr size_t kMostColumns = 300;
 constexpr size_t kFewestColumns = 60;
@@ -182,7 +182,7 @@ Json roofline_json(const TraceSums& sums) {
           {"ops", std::move(dots)}};
 }
 
-// One point. `sums`: the sums of the point's trace; null if the point has no trace.
+// The JSON of one point. `sums` contains the sums of the point's trace; null if the point has no trace.
 Json point_json(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
   const Record& record = *point.record;
   const TimeStats* const time = point.time();
@@ -242,7 +242,7 @@ Json trace_json(const TraceSums& sums, size_t columns) {
           {"roofline", is_timed ? roofline_json(sums) : Json(nullptr)}};
 }
 
-// Published times of work that some point does, each compared with the fastest point for that work.
+// Published times for work that is also on the page, each compared with the page's fastest point for that work.
 Json published_json(const PagePoints& points) {
   Json rows = Json::array();
   std::set<const PublishedFigure*> known;

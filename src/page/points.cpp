@@ -29,7 +29,8 @@ constexpr std::array<std::string_view, 13> kWorkTags{"pass",    "model",    "edi
 
 bool is_of_work(std::string_view tag) { return std::ranges::find(kWorkTags, tag) != kWorkTags.end(); }
 
-// The tags and values in a name, "step/model:small/ctx:256"; a name from another program is a single value.
+// The tags and values in a name such as "step/model:small/ctx:256". A name that another program chose has no tags, so
+// the whole name is one value.
 std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
   std::vector<std::pair<std::string, std::string>> tags;
   for (const std::string_view word : words_in(record.name)) {
@@ -51,7 +52,7 @@ std::string without_prefix(const std::string& device) {
   return device.starts_with(kPredicts) ? device.substr(kPredicts.size()) : device;
 }
 
-// "context 128"; "float32" for an option whose values are self-explanatory.
+// A value in words: "context 128", or only "float32" if the value needs no title.
 std::string spoken(const PageAxis& axis, const std::string& value) {
   constexpr std::array<std::string_view, 8> kPlain{"pass",   "model",   "dtype", "mode",
                                                    "device", "machine", "point", "system"};

@@ -35,7 +35,7 @@ struct PagePoint {
 // Points that one time chart shows side by side.
 struct PageGroup {
   std::vector<size_t> points;
-  bool is_one_work = true;  // the same model, sizes and pass, so their times can be compared
+  bool is_one_work = true;  // all points have the same model, sizes and pass, so their times can be compared
   // Chosen among the measured points, or among all points if they are all predicted.
   std::optional<size_t> base;     // the point with which others are compared; has a time
   std::optional<size_t> fastest;  // none if no point has a time
@@ -55,8 +55,8 @@ struct PagePoints {
 
   const PagePoint& operator[](size_t index) const { return all[index]; }
   const PageGroup& group_of(const PagePoint& point) const { return groups[point.group]; }
-  // Speed-up of the point over its group's base. None for the base itself, in a group of different work, for a point
-  // without a time, and between a prediction and a measurement.
+  // Speed-up of the point over its group's base. None for the base itself, for a point without a time, between a
+  // prediction and a measurement, and if the points of the group do different work.
   std::optional<Speedup> against_base(const PagePoint& point) const;
 };
 

@@ -17,7 +17,7 @@ class Autocaster {
 
   Graph run() {
     for (const Node& node : replay_.from.nodes) {
-      // Forward of a micro-batch, and with it the context of autocast, ends where the gradients are computed.
+      // The gradients node ends the forward phase of a micro-batch, and with it the context of autocast.
       if (node.op->kind == OpKind::kSymbolic && !shares_copies_) copies_.clear();
       const bool forward = node.annotations.phase == Phase::kForward;
       const Autocast policy = forward ? node.op->autocast : Autocast::kKeep;

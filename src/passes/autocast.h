@@ -5,9 +5,9 @@
 
 namespace laptime {
 
-// If the input is a view, casts the tensor under the chain of views and applies the views to the copy. A parameter has
-// one copy in the lower type, which lives until forward ends, for each micro-batch or, with `shares_copies`, for all of
-// them; an activation, and a parameter that a deferred node reads, has one copy per use.
+// If the input is a view, casts the tensor under the chain of views and applies the views to the copy. Each micro-batch
+// makes one copy of a parameter in the lower type, which lives until forward ends; with `shares_copies`, all
+// micro-batches share one copy. An activation, or a parameter that a deferred node reads, has one copy per use.
 Graph autocast(const Graph& graph, DType lower, bool shares_copies = false);
 
 }  // namespace laptime

@@ -34,7 +34,7 @@ struct Use {
 class GatherUses {
  public:
   explicit GatherUses(const Graph& graph) : graph_(graph), units_(graph.nodes.size()), uses_of_(graph.nodes.size()) {
-    size_t run = 0;  // number of the current run of nodes in one phase
+    size_t run = 0;  // index of the current run of consecutive nodes in one phase
     Phase phase = Phase::kForward;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
@@ -108,7 +108,7 @@ struct Bucket {
   bool is_waited_for = false;
 };
 
-// Communication of one op whose inputs are ready, but which has not been started.
+// Communication of one op that has not been started although its inputs are ready.
 struct Pending {
   const OpCard* op = nullptr;
   std::vector<size_t> members{};  // indices of nodes
@@ -169,7 +169,8 @@ class Communicate {
     }
   }
 
-  // Also starts the gathers of the next use, so that they run while this use computes.
+  // Waits for the gathers of a use. Before that, starts the gathers of the next use too, so that they run while this
+  // use computes.
   void begin_use(size_t use, const Node& node) {
     start_use(use, node);
     if (use + 1 < gathers_.uses().size()) start_use(use + 1, node);
@@ -182,7 +183,8 @@ class Communicate {
     const Node& first = from().nodes[members.front()];
     Bucket bucket{.op = first.op, .attributes = first.attributes};
     std::vector<ValueId> inputs;
-    std::map<ValueId, size_t> known;  // parameter -> index in `inputs`; recomputation may gather it again
+    // Parameter -> index in `inputs`. With recomputation, several members may gather one parameter.
+    std::map<ValueId, size_t> known;
     for (const size_t member : members) {
       const Node& node = from().nodes[member];
       if (!known.try_emplace(node.inputs.front(), inputs.size()).second) continue;

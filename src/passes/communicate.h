@@ -13,7 +13,7 @@ namespace laptime {
 // bucket, or at the end of the step if nothing reads it.
 //
 // Gathers (ops with OpCard::is_made_where_read) have one bucket for each layer, and for each module outside of the
-// layers. The bucket is gathered before forward reads it and again before backward does, and the gather starts while
+// layers. Each bucket is gathered before forward reads it and again before backward does, and the gather starts while
 // the step computes the previous layer. Casts and views of gathered values are repeated in each phase, so that no copy
 // outlives the layer.
 Graph communicate(const Graph& graph, int64_t bucket_bytes);

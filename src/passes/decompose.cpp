@@ -14,7 +14,7 @@ bool is_faster_lowered(const Graph& graph, const Node& node, LowerKept lower_kep
   return node.op->is_faster_lowered(node.attributes, signature_of(graph, node).in, on_gpu);
 }
 
-// Lowers each composite once. Sets `changed` to whether any was lowered.
+// Lowers each composite once. Sets `changed` to true if any composite was lowered, otherwise to false.
 Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept, bool& changed) {
   changed = false;
   Replay replay(graph);

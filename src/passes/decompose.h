@@ -12,7 +12,7 @@ namespace laptime {
 // Selects composites that are lowered although `keep` names them.
 enum class LowerKept : uint8_t {
   kNone,
-  kFasterLowered,       // composites that are faster when lowered, for their inputs, according to their op card
+  kFasterLowered,       // composites whose op card says that they are faster when lowered, given their inputs
   kFasterLoweredOnGpu,  // likewise, with the kernels of a GPU
 };
 

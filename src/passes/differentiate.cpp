@@ -87,7 +87,7 @@ class Differentiator {
     GradientContext context{build_, node.attributes, node.inputs, node.outputs, grad_out, {}, {}};
     context.weights_first = order_ == GradientOrder::kWeightsFirst;
     for (const ValueId input : node.inputs) context.wanted.push_back(at(input).depends);
-    // Nodes that only compute a parameter, such as its gather, need no gradient.
+    // Nodes that only compute a parameter, such as the node that gathers it, need no gradient.
     if (std::ranges::find(context.wanted, true) == context.wanted.end()) return;
     context.grad_in.resize(node.inputs.size());
     LAPTIME_CHECK(node.op->gradient != nullptr, "{} has no gradient", node.op->name);

@@ -154,8 +154,8 @@ class InputCastFolding {
         const NodeId producer = from().value(node.inputs[i]).producer;
         if (!producer.valid() || !folded_[static_cast<size_t>(producer.index)]) continue;
         const auto with_cast = attributes_with_input_cast(from(), node, attributes, i);
-        LAPTIME_CHECK(with_cast.has_value(), "{} can fold a cast of input {} only if it folds no other", node.op->name,
-                      i);
+        LAPTIME_CHECK(with_cast.has_value(), "{} can fold a cast of input {} only if it folds no other cast",
+                      node.op->name, i);
         attributes = *with_cast;
         inputs[i] = replay_[from().node(producer).inputs[0]];
       }

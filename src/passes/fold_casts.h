@@ -9,7 +9,7 @@ namespace laptime {
 enum class SharedCasts : uint8_t {
   kFold,  // each reader casts: this is free for kernels that convert while they load, and no copy takes memory
   // The value is cast once, because library kernels would need a separate copy for each reader. A result also stays in
-  // the narrow type that its op computes if its readers can widen it, which moves half the bytes.
+  // the narrow type that its op computes if its readers can widen it themselves; this halves the bytes that are moved.
   kKeep,
 };
 

@@ -52,7 +52,8 @@ class RowPadding {
            all_read_gaps(node.outputs[0], padded_type(type.dtype, type.shape()).layout);
   }
 
-  // True if every op that reads the value, directly or through views, is at least as fast if it has this layout.
+  // True if every op that reads the value, directly or through views, is at least as fast when the value has this
+  // layout.
   bool all_read_gaps(ValueId value, const Layout& layout) const {
     return std::ranges::all_of(readers_[index(value)], [&](size_t reader) {
       const Node& node = from().nodes[reader];

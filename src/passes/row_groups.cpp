@@ -68,7 +68,7 @@ class DeferredOrder {
 
   Replay replay_;
   std::vector<bool> is_waiting_;  // node -> whether the walk has passed it without emitting it
-  std::vector<size_t> readers_;   // nodes of forward that read waiting nodes when the walk passes them, in order
+  std::vector<size_t> readers_;   // forward nodes that read results of waiting nodes, in the order of the walk
 };
 
 }  // namespace

@@ -6,8 +6,9 @@
 namespace laptime {
 
 // Replaces the casts of a parameter by a copy that outlives the step: set-up makes the copy, and the optimizer updates
-// it together with the parameter (OpCard::with_copy). A step then reads each parameter once less, but its copy is never
-// freed. A parameter whose optimizer cannot write a copy, or updates only a part of it, keeps its casts.
+// it together with the parameter (OpCard::with_copy). This saves one read of each parameter per step, but the copies
+// are never freed. A parameter whose optimizer cannot write a copy, or updates only a part of the parameter, keeps its
+// casts.
 Graph store_copies(const Graph& graph);
 
 }  // namespace laptime

@@ -91,7 +91,7 @@ class Elider {
 
   // True if the node may write `value` directly into the state: an elementwise node with one newly written output. A
   // state that is a slice of its storage is copied on every rank; otherwise only rank 0, whose slice has offset 0 like
-  // `value`, would save the copy.
+  // `value`, would avoid the copy.
   bool may_write_in_place(const Node& producer, ValueId state, ValueId value) const {
     if (producer.op->kind != OpKind::kPointwise || !producer.op->updates.empty() || producer.outputs.size() != 1)
       return false;

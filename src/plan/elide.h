@@ -14,9 +14,9 @@ struct Elision {
 };
 
 // Drops assign(state, value) if a pointwise node produces `value` in the layout of the state, no node between the two
-// reads the state, and nothing reads `value` after the state has changed again. If OpCard::may_overwrite permits it, an
-// output reuses the storage of an input that the step computes if the types are equal, no other operand shares the
-// storage, no variable holds it, and nothing reads it later.
+// reads the state, and nothing reads `value` after the state has changed again. An output reuses the storage of an
+// input if OpCard::may_overwrite permits it, the step computes the input, both have the same type, no other operand
+// shares the storage, no variable holds the input, and nothing reads the input later.
 Elision elide_assignments(const Graph& graph);
 
 }  // namespace laptime

@@ -186,7 +186,8 @@ class Planner {
       for (const auto& [queue, use] : uses_[buffer]) last.push_back(std::max(use.read, use.written));
       if (last.empty()) continue;
       auto end = static_cast<size_t>(order.last_concurrent(last));
-      // A pool frees in the order of computation, and only the next computation waits for communication.
+      // A pool frees buffers in the order of the computation queue, which waits for communication only before its next
+      // computation.
       while (uses_[buffer].contains(kCommunicationQueue) && end + 1 < plan_.steps.size() &&
              plan_.steps[end + 1].queue == kCommunicationQueue) {
         ++end;

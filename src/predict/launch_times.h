@@ -31,9 +31,9 @@ OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   return {count, rows, shape[-1]};
 }
 
-// Bytes of matrices whose rows do not begin at multiples of 16 bytes, such as logits of a vocabulary of 50,257.
-// Libraries have slow products for them: tensor cores load 16 bytes at a time (NVIDIA, Matrix Multiplication Background
-// User's Guide).
+// Bytes of matrices whose rows do not begin at multiples of 16 bytes, such as logits of a vocabulary of 50,257. Library
+// products of such matrices are slow, because tensor cores load 16 bytes at a time (NVIDIA, Matrix Multiplication
+// Background User's Guide).
 template <class Operands>
 double unaligned_bytes(const Operands& in, const Operands& out) {
   constexpr int64_t kAlignment = 16;
@@ -57,7 +57,7 @@ struct LaunchWork {
   double flops = 0;
   double bytes = 0;
   double unaligned = 0;  // bytes of matrices with unaligned rows, included in `bytes`
-  double speedup = 1;    // FLOP/s of a product in a narrower type, relative to the type of the step
+  double speedup = 1;    // FLOP/s of a product in a narrower type, as a multiple of the FLOP/s in the type of the step
 };
 template <class Operands>
 LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, double flops, double bytes) {
@@ -100,7 +100,7 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
-  // Whether contractions run in float32 or in tf32. Only for a machine with reached rates.
+  // The type in which contractions run; valid only if the machine has reached rates.
   bool is_float32() const;
   bool is_tf32() const;
   double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores

@@ -62,8 +62,8 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   const ParallelLayout& layout = step.layout;
   if (layout.ranks > 1 && machine.link_devices == 0)
     throw Error::format(
-        "{}: its links are not described, so a step of {} ranks cannot be predicted; give a machine with links, such "
-        "as --device h100",
+        "{}: the machine file describes no links, so a step of {} ranks cannot be predicted; give a machine with "
+        "links, such as --device h100",
         machine.name, layout.ranks);
   const Links links{machine, step.network_bandwidth > 0 ? step.network_bandwidth : machine.network_bandwidth};
   const double stage = static_cast<double>(step.layers) / static_cast<double>(layout.pipeline);

@@ -48,9 +48,9 @@ struct ParallelTime {
 };
 
 // Predicts the time of a step:
-// - A pipeline of p ranks takes m + (p - 1) / chunks times as long for m micro-batches as its slowest rank takes for
-//   one (Narayanan et al. 2021). The slowest rank is the one with the head, unless an interleaved schedule gives it
-//   fewer layers.
+// - For m micro-batches, a pipeline of p ranks takes m + (p - 1) / chunks times as long as its slowest rank takes for
+//   one micro-batch (Narayanan et al. 2021). The slowest rank is the one with the head, unless an interleaved schedule
+//   gives that rank fewer layers.
 // - Backward of a checkpointed layer recomputes the layer up to the last value that backward needs.
 // - Tensor parallel ranks sum activations twice in a layer's forward and twice in its backward (Shoeybi et al. 2019).
 //   In most programs, no computation hides these sums.

@@ -17,7 +17,7 @@ constexpr double kBuffers = 1.2 * (1 << 30);  // bytes of NCCL's channel buffers
 struct LayerSaved {
   double all = 0;
   double input = 0;      // the input of the layer, included in `all`
-  double selective = 0;  // saved if every other product is recomputed
+  double selective = 0;  // saved if every second product is recomputed
   double gradients = 0;  // gradients of values within the layer, during its backward
 };
 

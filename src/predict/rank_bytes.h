@@ -14,8 +14,8 @@ namespace laptime {
 // values outside the layers and the 16-bit copies of parameters that do not outlive the step.
 struct PlannedActivations {
   double layer = 0;            // kept by each layer from forward to backward
-  double working = 0;          // peak bytes beyond those of all layers, while a layer runs
-  double loss = 0;             // peak bytes beyond those of all layers, while head and loss run
+  double working = 0;          // peak bytes beyond what all layers keep, while a layer runs
+  double loss = 0;             // peak bytes beyond what all layers keep, while head and loss run
   double late = 0;             // peak bytes beyond all gradients, from the backward of the first layer on
   bool stores_copies = false;  // 16-bit copies of parameters outlive the step
 };
@@ -38,8 +38,8 @@ struct StoredTypes {
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
   bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
-  double live_parameters = 0;      // number of gathered parameters kept for reuse; 0: two layers and the embedding
-  double bucket_bytes = 0;         // bytes of gradients that wait to be reduced
+  double live_parameters = 0;  // number of gathered parameters kept for reuse; 0: those of two layers and the embedding
+  double bucket_bytes = 0;     // bytes of gradients that wait to be reduced
   std::optional<PlannedActivations> planned{};  // known from a plan: replaces all terms of activations and of the loss
 };
 

@@ -80,7 +80,7 @@ std::string ranks_refusal(const RunConfig& config) {
   const int64_t threads = threads_of_rank(config);
   if (config.oversubscribe || config.ranks * threads <= cores) return {};
   return fmt::format(
-      "--ranks {} with {} each takes {} cores, and this process may use {}: use fewer ranks or --threads, "
+      "--ranks {} with {} each needs {} cores, but this process may use only {}: use fewer ranks or --threads, "
       "or --oversubscribe",
       config.ranks, counted(threads, "thread"), config.ranks * threads, cores);
 }
@@ -109,7 +109,7 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-// Driver names of the cards on which laptime has been tested, and the date of the last test.
+// Driver names of the GPUs on which laptime has been tested, and the date of the last test.
 constexpr std::string_view kTestedCards[] = {"NVIDIA H100 80GB HBM3", "NVIDIA H200"};
 constexpr const char* kTested = "2026-11-26";
 
@@ -194,8 +194,8 @@ std::string cuda_text() {
   const DeviceCard card = card_of(found, 1);
   const std::string others = found.cards == 1 ? "" : fmt::format(", the first of {} GPUs", found.cards);
   const std::string tested = std::ranges::find(kTestedCards, card.name) == std::end(kTestedCards)
-                                 ? fmt::format("untested on this card, tested on {}", joined(kTestedCards, " and "))
-                                 : fmt::format("tested on this kind of card, {}", kTested);
+                                 ? fmt::format("not tested on this GPU, but on {}", joined(kTestedCards, " and "))
+                                 : fmt::format("tested on this GPU model, {}", kTested);
   return fmt::format("{}, compute capability {}, {}{}, {}, {}, {}; {}", card.name, card.compute_capability,
                      format_bytes(card.memory_bytes), others, library_text(cuda::kBlasName, found.blas_version),
                      library_text(cuda::kDnnName, found.dnn_version), library_text(cuda::kNcclName, found.nccl_version),

@@ -98,7 +98,8 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
   return &kernel;
 }
 
-// The first kernel with the least workspace. The reference kernel needs none, but is used only if it is the only one.
+// The first kernel with the least workspace. The reference kernel needs no workspace, but is used only if there is no
+// other kernel.
 const Kernel* with_least_workspace(const std::vector<const Kernel*>& supported, const Signature& signature) {
   const Kernel* least = nullptr;
   for (const Kernel* kernel : supported) {

@@ -32,19 +32,20 @@ std::string key_of(const KernelRules& rules) {
 std::string refusal(const Kernel& kernel, const KernelTable& kernels, const Signature& signature,
                     const KernelRules& rules) {
   if (std::string reason = kernel.refusal(signature); !reason.empty()) return reason;
-  if (rules.reproducible && !kernel.reproducible) return "--reproducible: its results may differ in their last bits";
+  if (rules.reproducible && !kernel.reproducible)
+    return "--reproducible: the kernel's results may differ in their last bits";
   const ProductMath math = kernel.math_of_products(signature);
-  if (math == ProductMath::kTf32 && !rules.tf32) return "it rounds factors to tf32, which needs --dtype tf32";
+  if (math == ProductMath::kTf32 && !rules.tf32) return "the kernel rounds factors to tf32, which needs --dtype tf32";
   if (math == ProductMath::kFloat32 && rules.tf32 && has_kernel_of(ProductMath::kTf32, kernels, signature))
-    return "--dtype tf32: it computes products in float32";
+    return "--dtype tf32: the kernel computes products in float32";
   switch (rules.float32_precision) {
     case Float32Precision::kAuto: break;
     case Float32Precision::kIeee:
-      if (math == ProductMath::kSplit) return "--float32-precision ieee: it splits factors into bfloat16 terms";
+      if (math == ProductMath::kSplit) return "--float32-precision ieee: the kernel splits factors into bfloat16 terms";
       break;
     case Float32Precision::kSplit:
       if (math == ProductMath::kFloat32 && has_kernel_of(ProductMath::kSplit, kernels, signature))
-        return "--float32-precision split: it uses float32 multiply-adds";
+        return "--float32-precision split: the kernel uses float32 multiply-adds";
       break;
   }
   return "";

@@ -80,7 +80,7 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
                     .shortage = {}};
   plan_with_choices(prepared, options);
   if (prepared.shortage.empty() || !may_fit_with_less_workspace(prepared)) return prepared;
-  // The fastest kernels may need more workspace than is available; the point may still fit with others.
+  // The fastest kernels may need more workspace than is available; the point may still fit with other kernels.
   const PrepareOptions unobserved{.outputs = options.outputs, .pins_may_miss = options.pins_may_miss};
   for (const bool saves_memory : {false, true}) {
     if (!saves_memory && prepared.choices.measured.empty()) continue;

@@ -31,7 +31,7 @@ struct ResolvedPoint : SweepPoint {
 // The configuration as `program` runs it on a described machine. Attention is fused if --keep names it.
 RunConfig config_as(RunConfig config, Program program);
 // The point as `program` runs it on a described machine: its mode, and the composites that it fuses. Throws Error for a
-// device that computes, because it runs only laptime.
+// device that computes, because such a device runs only laptime.
 ResolvedPoint as_program(ResolvedPoint point, Program program);
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);

@@ -105,11 +105,11 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
   const std::vector<std::string> lower = named("--lower", config.lower);
   const auto choose = [&](const OpCard& op) -> CompositeChoice {
     if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
-    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as in the modules of the edition"};
+    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as in the edition's own modules"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
     if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
     if (config.pass == Pass::kInference || config.pass == Pass::kForward)
-      return {op.name, false, "fusing it saves memory only if backward follows"};
+      return {op.name, false, "fusing this op saves memory only if backward follows"};
     if (is_gpu(config))
       return {op.name, rule.group > 0,
               "works on groups of rows, which are too small for a GPU; fused only in steps that recompute"};

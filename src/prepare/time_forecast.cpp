@@ -205,7 +205,7 @@ std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) 
     return std::pair(seconds * published->low, seconds * published->high);
   }
   if (errors_.size() < kFewest) return std::nullopt;
-  constexpr double kTail = 0.05;  // probability on each side
+  constexpr double kTail = 0.05;  // probability of a time below the range, and of a time above it
   // If almost all earlier predictions erred in the same direction, the range ends at the prediction.
   return std::pair(std::min(seconds, seconds / (1 + percentile_of_sorted(errors_, 1 - kTail))),
                    std::max(seconds, seconds / (1 + percentile_of_sorted(errors_, kTail))));

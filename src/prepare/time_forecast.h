@@ -46,7 +46,8 @@ struct ForecastLaunch {
 // Predicts the time of launches on one device.
 class TimeForecast {
  public:
-  // None if the device runs real kernels (Device::computes) and no launch has been measured with its number of threads.
+  // None if the device runs real kernels (Device::computes) and no launch has been measured with the device's number of
+  // threads.
   static std::optional<TimeForecast> of(const Device& device, const MachineKnowledge& known);
 
   // On a described machine, launches overlap: the time of a launch is the time that it adds to the step.
@@ -58,7 +59,7 @@ class TimeForecast {
   // ten of these times.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
   size_t earlier() const;
-  // "measured launches"; for a described machine "reached rates" or "data sheet", which is a bound.
+  // "measured launches"; for a described machine "reached rates" or, if the predictions are bounds, "data sheet".
   const char* basis() const;
   const std::string& newest() const { return newest_; }  // date of the newest measurement; empty if there is none
 

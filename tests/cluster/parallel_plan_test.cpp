@@ -212,7 +212,7 @@ TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(small("roofline:l4"), Program::kLaptime, 2, plans);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found.front().refusal, HasSubstr("l4: its links are not described"));
+  EXPECT_THAT(found.front().refusal, HasSubstr("l4: the machine file describes no links"));
   EXPECT_TRUE(best_plans(small("roofline:l4"), Program::kLaptime, 1, plans).front().fits());
   EXPECT_TRUE(best_plans(small("roofline:h100"), Program::kLaptime, 3, plans).empty());
 }

@@ -53,7 +53,7 @@ class OnTheFakeCard(ProgramTest):
             self.skipTest("built without the CUDA toolkit")
 
     def test_list_names_the_card(self):
-        self.assertRegex(self.line, r"^cuda +fake card, compute capability 9\.0, 4\.\d+ G.*; untested on this card, tested on NVIDIA H100")
+        self.assertRegex(self.line, r"^cuda +fake card, compute capability 9\.0, 4\.\d+ G.*; not tested on this GPU, but on NVIDIA H100")
 
     def test_steps_agree_with_stored_values(self):
         done = self.laptime("verify", GOLDEN / "tiny_2025.safetensors", "--device", "cuda", "--mode", "eager")

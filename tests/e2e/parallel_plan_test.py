@@ -96,7 +96,7 @@ class ParallelPlan(ProgramTest):
     def test_best_states_why_no_layout_can_be_predicted(self):
         own = self.folder / "mine.toml"
         own.write_text((ROOT / "machines/h100.toml").read_text())
-        for device, reason in (("l4", "l4: its links are not described"), (own, "only for built-in machines")):
+        for device, reason in (("l4", "l4: the machine file describes no links"), (own, "only for built-in machines")):
             done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", device, "--ranks", "2", "--best",
                                 "--store", "none")
             self.assert_ok(done)

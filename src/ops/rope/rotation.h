@@ -23,9 +23,9 @@ struct RopePlaces {
         to_halves(form == RopeForm::kRotateHalf || (form == RopeForm::kHalves && !inverse)) {}
 };
 
-// Frequencies for contexts longer than in pretraining (Llama 3). Wavelengths above `original_context` / low_factor are
-// multiplied by `factor`, those below original_context / high_factor stay unchanged, and those in between are
-// interpolated. If `factor` is 1, nothing is scaled.
+// How frequencies are scaled for contexts longer than in pretraining (Llama 3). Wavelengths above `original_context` /
+// low_factor are multiplied by `factor`, those below original_context / high_factor stay unchanged, and those in
+// between are interpolated. If `factor` is 1, nothing is scaled.
 struct RopeScaling {
   double factor = 1;
   double low_factor = 1;

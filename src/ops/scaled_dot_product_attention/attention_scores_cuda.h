@@ -42,14 +42,15 @@ struct AttentionWeights {
 };
 LAPTIME_CUDA_KERNEL(AttentionWeights, attention_weights)
 
-// One block per row of scores and of grad_weights, which are products of grad_values and v. Scores become weights, and
-// grad_weights become the gradients of scores: weight (grad_weight - products) scale.
+// One block per row of scores and of grad_weights, which are products of grad_values and v. Turns scores into weights,
+// and grad_weights into the gradients of the scores: weight * (grad_weight - product) * scale, with the row's element
+// of `products`.
 struct AttentionScoreGradients {
   struct Args {
     float* scores;
     float* grad_weights;
     DeviceRows log_sum_exp;  // one element per row
-    const float* products;   // [rows]: rowsum(grad_values values)
+    const float* products;   // [rows]: the sum of grad_values * values over each row
     int64_t positions;
     float scale;
     bool causal;

@@ -40,8 +40,8 @@ struct BackwardHead {
 
   // The first row that can attend to key `key`.
   int64_t first_row(int64_t key) const { return shape.causal ? key : 0; }
-  // The number of keys, counted from the block's first key, that row `i` of the block can attend to. If causal, it may
-  // be outside [0, block.keys].
+  // The number of keys, counted from the block's first key, that row `i` of the block can attend to. If causal, the
+  // number may be negative or exceed block.keys.
   int64_t visible_keys(const ScoreBlock& block, int64_t i) const {
     return shape.causal ? block.row + i + 1 - block.key : block.keys;
   }

@@ -103,7 +103,8 @@ struct AttentionShape {
 struct RowGroup {
   int64_t head = 0, first_row = 0;
 };
-// Group `index` of heads x groups. If causal, groups with many keys come first, so that a long group does not run last.
+// Returns group number `index` among the groups of all heads. If causal, groups with many keys come first, so that a
+// long group does not run last.
 inline RowGroup row_group(int64_t index, const AttentionShape& shape, int64_t group_rows) {
   const int64_t groups = ceil_div(shape.positions, group_rows);
   return {index % shape.heads, (groups - 1 - index / shape.heads) * group_rows};

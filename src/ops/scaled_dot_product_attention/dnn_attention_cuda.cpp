@@ -44,7 +44,7 @@ std::string refusal(const Signature& signature) {
     return fmt::format("heads are {} wide, not a multiple of {} up to {}", shape[3], kElements, kWidest);
   if (shape[2] < 2) return "there is only one position";
   for (const int64_t size : shape) {
-    if (size == 0 || size > INT32_MAX) return "an axis has no elements, or 2^31 or more";
+    if (size == 0 || size > INT32_MAX) return "an axis is empty, or has 2^31 or more elements";
   }
   for (size_t i = 0; i < signature.in.size(); ++i) {
     if (is_backward(signature) && i == kLogSumExpIn) {

@@ -30,7 +30,7 @@ struct KeyParts {
 
   // The first block of a part; each part has at least one block. first_block(count) is the end of the last part.
   int64_t first_block(int64_t part) const {
-    // If causal, the keys of block b are visible to about blocks - b blocks of rows.
+    // If causal, about (blocks - b) blocks of rows can attend to the keys of block b.
     const int64_t all = causal ? blocks * (blocks + 1) / 2 : blocks;
     int64_t work = 0;
     int64_t block = 0;

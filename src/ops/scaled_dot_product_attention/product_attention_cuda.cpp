@@ -27,7 +27,7 @@ std::string refusal(const Signature& signature) {
   if (signature.attributes.as<AttentionAttributes>().dropout_p > 0)
     return "dropout of attention weights is not supported";
   for (const int64_t size : shape) {
-    if (size == 0 || size > INT32_MAX) return "an axis has no elements, or 2^31 or more";
+    if (size == 0 || size > INT32_MAX) return "an axis is empty, or has 2^31 or more elements";
   }
   const Size scores = Size(shape[0]) * shape[1] * shape[2] * shape[2] * static_cast<int64_t>(sizeof(float));
   return scores.value() > kMostScoreBytes ? "scores take more than 1 GiB" : "";
@@ -154,7 +154,7 @@ struct Backward {
   Batches q, k, v, grad_values;
   Result grad_q, grad_k, grad_v;
   TensorView scores, grad_weights;
-  float* sums;  // [rows]: rowsum(grad_values values)
+  float* sums;  // [rows]: the sum of grad_values * values over each row
 
   Backward(std::span<const TensorView> in, std::span<const TensorView> out, std::byte* memory)
       : workspace(memory),

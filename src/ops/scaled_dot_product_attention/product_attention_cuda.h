@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// Kernels for float32 operands, with float32 products and with TF32 products.
+// Kernels for float32 operands, some of which compute products in float32, the others in TF32.
 std::vector<Kernel> product_attention_kernels();
 std::vector<Kernel> product_attention_backward_kernels();
 

@@ -32,7 +32,7 @@ struct AttentionArgs {
   DeviceRows values;       // [B, h, T, d]
   DeviceRows log_sum_exp;  // one element per row; may be absent in forward
   DeviceRows grad_values, grad_q, grad_k, grad_v;
-  float* products;  // workspace [rows]: rowsum(grad_values values)
+  float* products;  // workspace [rows]: the sum of grad_values * values over each row
   int64_t positions;
   int64_t group;  // h / g, the number of query heads that read one head of keys and values
   int width;
@@ -179,7 +179,7 @@ struct AttentionForward {
 };
 LAPTIME_CUDA_KERNEL(AttentionForward, attention_forward)
 
-// One block per row: computes the sum of grad_values times values.
+// One block per row: computes the sum of grad_values * values over the row.
 struct AttentionProducts {
   using Args = AttentionArgs;
   struct Shared {

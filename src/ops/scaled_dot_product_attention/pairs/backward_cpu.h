@@ -221,7 +221,7 @@ class BackwardPart {
 
    private:
     struct Pair {
-      Vector weight, grad_score;  // the weight after dropout
+      Vector weight, grad_score;  // `weight` includes dropout
     };
     // Returns columns [column, column + kLanes) of row i of the two rows.
     [[gnu::always_inline]] Pair pair_at(size_t i, int64_t column) const {

@@ -14,7 +14,7 @@
 namespace laptime::LAPTIME_ISA::attention::products {
 
 // The maximum number of query rows in a group: small enough that a causal group multiplies few masked scores, but large
-// enough for fast products. Groups depend only on the shape, and so do the bits of the gradients.
+// enough for fast products. The groups, and thus the bits of the gradients, depend only on the shape.
 constexpr int64_t kMostRows = 512;
 inline int64_t group_rows(int64_t positions) {
   constexpr int64_t kFewest = 128;
@@ -209,7 +209,8 @@ inline void drop_row(const AttentionShape& shape, int64_t head, int64_t row, int
 }
 
 // Turns the scores of row `i` of a group into weights, after dropout, and grads . v into the gradients of the unscaled
-// scores: scale (dropout grads . v - values . grads) weight. Both become zero for keys that the row cannot attend to.
+// scores: scale * (dropout * (grads . v) - values . grads) * weight. Both become zero for keys that the row cannot
+// attend to.
 template <class Element>
 void differentiate_row(const BackwardHead<Element>& operands, int64_t head, const Group& group, int64_t i,
                        float* weights, float* grad_scores) {

@@ -10,8 +10,8 @@
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
 // The number of query rows that are summed before they are added to the gradients of the keys. It affects the bits of
-// these gradients, so it is the same for every instruction set: a multiple of the tile heights with AVX2 and AVX-512, 6
-// and 13 rows.
+// these gradients, so it is the same for every instruction set: a common multiple of the tile heights, which are 6 rows
+// with AVX2 and 13 with AVX-512.
 constexpr int64_t kBlockRows = 78;
 constexpr int64_t kBlockTileRows = ceil_div(kBlockRows, kTileRows) * kTileRows;
 

@@ -52,7 +52,8 @@ template <int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep, class Use>
   for (size_t i = 0; i < kTileRows; ++i) use(static_cast<int64_t>(i), column, sums[i]);
 }
 
-// Makes a `use` for multiply_row that calls use(row, column, sum) for each vector separately.
+// Returns a callback for multiply_row that splits each group of vectors and calls use(row, column, sum) for each
+// vector.
 template <class Use>
 auto each_vector(const Use& use) {
   return [use](int64_t i, int64_t column, const auto& sums) __attribute__((always_inline)) {
