@@ -57,8 +57,8 @@ struct Kernel {
   std::string name;  // "rows_avx512"
   // Returns an empty string if the kernel supports the signature, otherwise the reason why it does not.
   std::string (*supports)(const Signature&) = nullptr;
-  // Returns the bytes of workspace; null if none is needed. Must not depend on the number of threads, so that a plan is
-  // valid for any number.
+  // Returns the bytes of workspace; null if none is needed. The result must not depend on the number of threads, so
+  // that a plan is valid for any number of them.
   int64_t (*workspace)(const Signature&) = nullptr;
   // Creates objects that launches of this signature look up in the queue, such as primitives of a library. Runs before
   // the first launch, and has no effect when run again. May allocate and throw. Null if there is nothing to prepare.

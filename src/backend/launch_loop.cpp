@@ -21,7 +21,8 @@ double largest_share(const LaunchLoop& loop) {
   return std::min(1.0, loop.work.largest / static_cast<double>(loop.units));
 }
 
-// The time of a loop on `threads` threads relative to its time on one thread. Equal units run in whole rounds.
+// The time of a loop on `threads` threads relative to its time on one thread. If all units are equal, the loop takes a
+// whole number of rounds of one unit per thread.
 double relative_time(const LaunchLoop& loop, int threads) {
   const bool are_equal = loop.work.largest == 1;
   const double rounds =

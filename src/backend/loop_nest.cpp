@@ -27,7 +27,7 @@ LoopNest unmerged(const Shape& shape, std::span<const Layout* const> layouts) {
   }
   if (nest.rank == 0) {
     nest.rank = 1;
-    nest.size[0] = shape.product();  // 1, the only element
+    nest.size[0] = shape.product();  // 1: the nest has a single element
   }
   return nest;
 }

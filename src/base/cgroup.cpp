@@ -129,7 +129,7 @@ std::vector<Cgroup> cgroups_of(std::string_view controller, const fs::path& root
 }
 
 std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups) {
-  // Limits of this size or more mean "no limit", for which version 1 reports the largest multiple of the page size.
+  // A limit this large means "no limit", which version 1 reports as the largest multiple of the page size.
   constexpr int64_t kUnlimited = int64_t{1} << 60U;
   std::vector<CgroupMemory> limits;
   for (const Cgroup& group : groups) {

@@ -18,8 +18,8 @@ struct Cgroup {
 };
 
 // The groups through which the controller ("memory", "cpu") limits this process, from its own group up to the mount
-// point. A controller named in a version 1 line of /proc/self/cgroup belongs to version 1, otherwise to version 2. If
-// the path is outside the mounted tree (in a container that keeps its host's path), only the mount point is known.
+// point. A controller belongs to version 1 if a version 1 line of /proc/self/cgroup names it, otherwise to version 2.
+// If the path is outside the mounted tree (in a container that keeps its host's path), only the mount point is known.
 // `root` is prepended to absolute paths.
 std::vector<Cgroup> cgroups_of(std::string_view controller, const std::filesystem::path& root = "/");
 

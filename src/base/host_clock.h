@@ -20,7 +20,7 @@ struct ClockQuality {
 ClockQuality measure_host_clock();
 
 // Cycles per second of the current core, from dependent register additions, which take one cycle each on every x86-64
-// core. Uses the fastest of several rounds of a quarter of a million additions (about 0.1 ms each), which excludes
+// core. Uses the fastest of several rounds, each of a quarter of a million additions (about 0.1 ms), to exclude
 // interrupts. `now` is a monotonic clock. None if `now` does not advance during a round.
 std::optional<double> measure_clock_hz(const std::function<Seconds()>& now);
 

@@ -1,5 +1,5 @@
-// Reads and parses the kernel's text files, /proc and /sys, and splits and parses text in general. A missing file or
-// line yields an empty value, never an error; functions that take text read no files.
+// Reads and parses the kernel's text files in /proc and /sys, and splits and parses other text. A missing file or line
+// yields an empty value, never an error; functions that take text read no files.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ std::optional<std::string> bracketed(std::string_view text);
 // Parses "32K", "1M", "36864" as bytes.
 std::optional<int64_t> parse_cache_size(std::string_view text);
 
-// Ticks that the host has stolen since boot, summed over `cpus`, from /proc/stat; none if it lacks them for all of
-// these CPUs.
+// Ticks that the host has stolen since boot, from /proc/stat, summed over `cpus`; none if the file has no such ticks
+// for any of these CPUs.
 std::optional<int64_t> parse_steal_ticks(std::string_view stat, const std::vector<int64_t>& cpus);
 
 // The averages over 1, 5 and 15 minutes in /proc/loadavg; fewer or none if malformed.

@@ -36,7 +36,7 @@ std::string scaled(double value, double base, const std::array<const char*, N>& 
 }  // namespace
 
 std::string format_bytes(int64_t bytes) {
-  using Limits = std::numeric_limits<int64_t>;  // the limits stand for unknown byte counts
+  using Limits = std::numeric_limits<int64_t>;  // the largest and smallest values mean unknown
   if (bytes == Limits::max() || bytes == Limits::min()) return kUnknown;
   return scaled(static_cast<double>(bytes), 1024, std::array{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"});
 }

@@ -11,7 +11,7 @@ namespace laptime {
 namespace {
 
 constexpr size_t kLongestShown = 80;
-constexpr size_t kLongestCompared = 64;  // the distance takes quadratic time; none of our names is longer
+constexpr size_t kLongestCompared = 64;  // computing the distance takes quadratic time; no known name is longer
 
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last(b.size() + 1);

@@ -116,9 +116,10 @@ ExitCode run_program(const std::vector<std::string>& words);
 
 // Runs the program as one of several processes of mpirun or srun (ranks.cpp).
 //
-// A rank is any process that our own mpirun has started, and any except the first that the user's mpirun or srun has
-// started. In a rank, runs it to its end and returns the exit code. In any other process, returns nothing; the first of
-// several processes also starts rank 0 at the other end of `pipes`. Throws Error if rank 0 cannot be started.
+// Ranks are all processes that our own mpirun has started, and all but the first that the user's mpirun or srun has
+// started. In a rank, runs the rank to its end and returns the exit code. In any other process, returns nothing; the
+// first process of the user's mpirun or srun also starts rank 0 and connects to it through `pipes`. Throws Error if
+// rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
 // Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before

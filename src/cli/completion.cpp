@@ -63,7 +63,7 @@ Words columns_words() {
   return words;
 }
 
-// An option whose values are names that no table of choices lists.
+// An option whose values are names, but not from a fixed table of choices.
 struct NamesOfOption {
   std::string_view flag;
   Words (*words)();

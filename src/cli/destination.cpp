@@ -88,8 +88,8 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
   throw OutputLost(lost);
 }
 
-// Waits until the descriptor accepts bytes. Throws OutputLost if the program has been asked to stop and the full pipe
-// or terminal is still not read a moment later.
+// Waits until the descriptor accepts bytes. Throws OutputLost if the program has been asked to stop and nothing reads
+// the full pipe or terminal within about a second.
 void wait_for_room(int descriptor, std::string_view what) {
   constexpr int kPause = 100;  // milliseconds
   constexpr int kPausesAfterStop = 10;

@@ -78,7 +78,7 @@ class Destination {
 class GrowingFile {
  public:
   explicit GrowingFile(std::string path);  // throws Error unless the file can be written
-  // Text is on disk on return; the first call empties an old file. Throws OutputLost.
+  // The text is on disk when append() returns. The first call empties an existing file. Throws OutputLost.
   void append(std::string_view text);
 
  private:

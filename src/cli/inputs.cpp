@@ -49,14 +49,14 @@ bool names_runs(const Filter& filter) {
                              [](const std::string& column) { return column == kSweepColumn || column == "run"; });
 }
 
-// The newest run of the store; a run of `laptime calibrate` counts only if `any` or if there is no other. Empty if
-// none.
+// The newest run of the store; empty if there is none. Runs of `laptime calibrate` count only if `any` is true or the
+// store has no other runs.
 std::string newest_run(const Store& store, bool any) {
   const Extent extent = std::max(ColumnValue("run").extent(), ColumnValue(kSweepColumn).extent());
   const Store::Problem ignored = [](const std::string&) {};
   std::string newest;  // newest run of any command
   std::string asked;
-  std::pair<std::string, int64_t> asked_at;  // date and id of its newest record
+  std::pair<std::string, int64_t> asked_at;  // date and id of the newest record of `asked`
   const auto look = [&](int64_t id, const Record& record) {
     if (newest.empty()) newest = record.run;
     if (record.run.empty() || (!any && record.sweep == kCalibrationSweep)) return true;
@@ -92,8 +92,7 @@ Filter filter_of(const StoreWords& words, const Store& store, std::span<const st
   const bool names_any = names_runs(filter);
   const std::string run = words.selection.last ? newest_run(store, names_any) : words.selection.run;
   if (!run.empty()) {
-    // A whole name selects exactly this run. Import gives another machine's run of the same name a suffix, so that run
-    // does not match.
+    // A complete name selects exactly one run: import adds a suffix to a run of the same name from another machine.
     const bool is_whole = words.selection.last || store.has_run(run);
     std::vector<int64_t> resumed = store.resumed_by(run, is_whole);
     if (is_whole) {
@@ -196,7 +195,7 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
   for (const UsedFile& file : used) {
     const bool is_output = is_descriptor_of(STDOUT_FILENO, file.path);
     const bool is_error = is_descriptor_of(STDERR_FILENO, file.path);
-    // The error message must not be written to that file either.
+    // Keeps the error message itself out of the file.
     if (is_error) dup2(is_output ? STDIN_FILENO : STDOUT_FILENO, STDERR_FILENO);
     if (is_error || is_output) {
       throw Error::format("standard {} is redirected to {}, {}; redirect it to another file",

@@ -68,8 +68,8 @@ SweepCommand<Options> given_command(const CommandWords& words) {
 // neither XDG_DATA_HOME nor HOME is an absolute path. A path is never taken as a URI. Throws Error for ":memory:".
 std::optional<std::filesystem::path> store_path(const std::string& option);
 
-// Returns a function that reads from the store named by `option` (the value of --store) or from the given file, once
-// per device. Knowledge is empty if there is no store yet. The function throws Error if the file cannot be read.
+// Returns a function that reads what a store knows about a device, once per device. `option` is the value of --store;
+// `store` is a file. Knowledge is empty if there is no store yet. The function throws Error if the file cannot be read.
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 

@@ -55,15 +55,14 @@ bool takes_options_alone(const Command& command) {
   return command.arguments.empty() || command.arguments == "[OPTIONS]";
 }
 
-// Whether `word` is the value of the switch before it. If the command takes only options, any word except an option is
-// a value. Otherwise a value is empty or begins with true or false.
+// Whether `word` is the value of the switch before it. If the command takes only options, any word that is not an
+// option is the value. Otherwise the value must be empty or begin with true or false.
 bool is_value_of_switch(const Command& command, std::string_view word) {
   if (takes_options_alone(command)) return word != "--" && !looks_like_option(word);
   return word.empty() || word.starts_with("true") || word.starts_with("false");
 }
 
-// Throws Error for an option that is given twice, and for a value that the option has but this command does not
-// support.
+// Throws Error for an option that is given twice, and for a value of an option that this command does not support.
 void check_options(const Command& command, const CommandWords& words) {
   const std::vector<OptionRow> rows = command.options();
   for (const GivenFlag& given : words.flags) {

@@ -115,7 +115,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
     }
   }
   const bool runs = !is_known || whole.count() > 0;
-  const bool says_more = points.size() > 1 || stored > 0;  // the row of a single point says the same
+  const bool says_more = points.size() > 1 || stored > 0;  // otherwise the point's row says the same
   if (!says_more || (!runs && too_large.empty() && stored == 0)) return "";
   std::string text = counted(points.size(), "point");
   if (stored > 0) {
@@ -133,7 +133,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
 
 namespace {
 
-// Prints one line if points run on fewer threads than the machine has although --threads is not given.
+// Prints one line if points run on fewer threads than the machine has and --threads is not given.
 void tell_threads(const std::vector<ResolvedPoint>& points) {
   for (const ResolvedPoint& point : points) {
     if (!point.device || point.device->threads_reason.empty()) continue;
@@ -309,7 +309,7 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     throw ended_by(error);
   }
   if (const PlacementTime& placement = outcome.placement; placement.points > 0) {
-    print_message(fmt::format("starting {} elsewhere took {}, at most {} for one; no sample includes this time",
+    print_message(fmt::format("starting {} elsewhere took {}, at most {} per point; no sample includes this time",
                               counted(placement.points, "point"), format_seconds(placement.total.count()),
                               format_seconds(placement.longest.count())));
   }

@@ -35,7 +35,7 @@ World world() {
   return {};
 }
 
-// Whether the command measures points, so that it may have ranks.
+// Whether the command measures points and can therefore have ranks.
 bool measures(const std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 5> kCommands{"bench", "profile", "memory", "compare", "calibrate"};
   return !words.empty() && std::ranges::find(kCommands, words.front()) != kCommands.end();

@@ -21,7 +21,7 @@ constexpr int64_t kLookSteps = 3;
 constexpr int64_t kRoundWarmup = 1;
 constexpr int64_t kFewestSteps = 2;  // minimum steps per process
 constexpr int64_t kMostSteps = 100;
-// Time to measure in a process if steps are short. Extra rounds reduce variance more than extra steps would.
+// If steps are short, a process measures steps for this long. Extra rounds reduce variance more than extra steps would.
 constexpr Seconds kStepsTake{0.1};
 constexpr Seconds kLongStep{0.5};  // if a step takes this long, one step is traced instead of three
 constexpr int64_t kMostPlannedRounds = 200;

@@ -203,8 +203,9 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.step.kv_width = static_cast<double>(described.config.model.kv_heads() * described.config.model.d_head());
 }
 
-// The micro-batch if the description states none: one sequence per tensor-parallel rank, but few enough to fill a
-// pipeline with micro-batches. If the global batch is not stated either, as many sequences as fit in 8192 tokens.
+// The size of a micro-batch if the description states none. If the global batch is stated: one sequence per
+// tensor-parallel rank, or fewer if the batch would otherwise have too few micro-batches to fill the pipeline. If not:
+// as many sequences as fit in 8192 tokens.
 int64_t unstated_micro_batch(const std::optional<double>& global, int64_t sequence, const ParallelLayout& layout) {
   constexpr int64_t kTokens = 8192;
   constexpr int64_t kForPipeline = 4;  // micro-batches per pipeline rank
@@ -301,7 +302,8 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.framework = framework_of(mode);
   described.fuses_loss = has_any(mode, {"liger", "unsloth"});
   described.compiles_loss = !has(mode, "loss not compiled");
-  // Before 2.5 added enable_gqa, PyTorch's attention needed one key head per query head; other kernels do not.
+  // Until version 2.5 added enable_gqa, PyTorch's attention (SDPA) needed as many key heads as query heads. Other
+  // kernels accept fewer key heads.
   described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
   if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
   described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});
@@ -333,7 +335,8 @@ void describe(const PublishedRun& run, DescribedRun& described) {
 
 }  // namespace
 
-// Finds a machine all parts of whose name occur in the text. The longest name wins, so that "GB200" is not b200.
+// Finds a machine if all parts of its name occur in the text. The longest such name wins, so that "GB200" is not taken
+// for b200.
 const DataSheet* machine_of_words(std::string_view hardware) {
   std::string words;
   for (const char c : lower_case(hardware)) {

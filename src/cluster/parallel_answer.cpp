@@ -159,7 +159,7 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   constexpr size_t kNext = 3;
   PointAnswer answer{.name = "best"};
   if (found.empty()) {
-    answer.say("no layout divides this step among the ranks: its batch, heads or layers are not divisible");
+    answer.say("no layout divides this step among the ranks: its batch, heads or layers cannot be divided evenly");
     return answer;
   }
   const ParallelPlan& best = found.front();
@@ -168,8 +168,8 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
     return answer;
   }
   answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
-                         : fmt::format("none of {} layouts fits; the smallest: {}: {}", found.size(), place_words(best),
-                                       fit_words(best)));
+                         : fmt::format("none of {} layouts fits; the smallest is {}: {}", found.size(),
+                                       place_words(best), fit_words(best)));
   Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU@1; <reason=why not")};
   std::vector<ParallelPlan> shown{best};
   for (const ParallelPlan& plan : found) {

@@ -35,7 +35,8 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.memory_limit.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // Megatron fuses attention in 16-bit types, other programs if --keep names attention. laptime decides in its plan.
+  // Megatron fuses attention in 16-bit types; other programs do so if --keep names attention. laptime's own plan
+  // already follows --keep.
   const bool is_ours = program == Program::kLaptime;
   const bool has_flash = (program == Program::kMegatron && is_mixed(config.dtype)) ||
                          (config.keep && config.keep->find("attention") != std::string::npos);

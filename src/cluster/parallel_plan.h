@@ -45,8 +45,8 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // The ways to divide the step among `ranks` ranks by powers of two: first those that fit, from fastest to slowest, then
-// the others, from smallest to largest. Tensor parallel ranks stay within a node. If no way can be predicted, only the
-// first one, whose `refusal` says why; empty if the step cannot be divided.
+// the others, from smallest to largest. Tensor parallel ranks stay within a node. If no way can be predicted, returns
+// only the first one, whose `refusal` says why. Empty if the step cannot be divided.
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans);
 
 ParallelChoice choice_of(const ParallelPlan& plan);

@@ -11,7 +11,7 @@ namespace {
 // A buffer of the plan.
 struct Made {
   double bytes = 0;    // 0 if the buffer is not counted
-  int64_t layer = -1;  // the layer that writes the buffer first, or last in forward
+  int64_t layer = -1;  // the last layer that writes the buffer in forward, or else the first that writes it
   bool is_alive = false;
 };
 
@@ -46,8 +46,8 @@ PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t
                                        const ParallelLayout& layout) {
   std::vector<Made> all = counted(plan, d_model, layout);
   PlannedActivations planned;
-  double alive = 0, gradients = 0;             // bytes now, and when the optimizer begins
-  double in_layer = 0, outside = 0, late = 0;  // peaks: in the last layer, outside it, and after its backward
+  double alive = 0, gradients = 0;             // bytes alive now, and when the optimizer begins
+  double in_layer = 0, outside = 0, late = 0;  // peaks: in the last layer, outside it, and once its backward is done
   bool is_backward = false, is_late = false, is_optimizer = false;
   for (const Action& action : plan.actions) {
     const auto index = static_cast<size_t>(action.index);
@@ -58,7 +58,7 @@ PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t
     }
     const PlanStep& step = plan.steps[index];
     if (step.phase == Phase::kForward) {
-      // A buffer belongs to the layer that writes it last: layers may update their input in place.
+      // A buffer belongs to the last layer that writes it, because layers may update their input in place.
       for (const Operand& operand : step.out) {
         if (operand.buffer >= 0) all[static_cast<size_t>(operand.buffer)].layer = step.region.layer;
       }

@@ -9,7 +9,7 @@ namespace laptime {
 
 // Counts activations, workspaces and gradients in the plan of a step of `layers` layers, and copies of parameters
 // unless ranks shard parameters. All layers but the last keep the same bytes. Tensor-parallel ranks divide the rows of
-// values outside attention, feed-forward and head, which are `d_model` wide.
+// `d_model`-wide activations outside attention, feed-forward and head.
 PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t d_model, const ParallelLayout& layout);
 
 }  // namespace laptime

@@ -209,7 +209,7 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
   }
   answer.keep(std::move(runs));
   answer.keep(std::move(launches));
-  answer.say("--view kernels of published figures is data for tools/fit_machines; add --output json");
+  answer.say("with --published, --view kernels gives data for tools/fit_machines; add --output json");
   return answer;
 }
 

@@ -28,9 +28,9 @@ struct PublishedRun {
 
 inline constexpr size_t kMaxPublishedBytes = size_t{16} << 20U;
 
-// Columns may be in any order. Also reads tables with the columns of published/figures.csv, as runs of one GPU, without
-// rows that ran out of memory. Throws Error for a missing or unknown column, a line with a wrong number of cells, and a
-// malformed number. The message names the line and, except for tables like published/figures.csv, `name`.
+// Columns may be in any order. Also reads tables with the columns of published/figures.csv, as runs of one GPU, but
+// skips rows without a time (runs that ran out of memory). Throws Error for a missing or unknown column, a line with a
+// wrong number of cells, and a malformed number. The message states `name` and the line.
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name);
 
 // Reads the figures of a table, or of records in a file whose name ends in .json or .jsonl. Throws Error like

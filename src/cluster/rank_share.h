@@ -23,8 +23,8 @@ struct ShareLaunch {
 };
 
 // The model of one rank: tensor-parallel ranks divide heads, d_ff and the vocabulary, context-parallel ranks the
-// sequence. The model has two layers; the second stands for all. Throws Error if tensor-parallel ranks cannot divide
-// the key-value heads.
+// sequence. The model has two layers; the second represents every layer. Throws Error if tensor-parallel ranks cannot
+// divide the key-value heads.
 RunConfig share_of(const DescribedRun& run);
 
 Prepared plan_share(const DescribedRun& run);
@@ -35,8 +35,8 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
 // Sums the launches by phase. If the step is recorded, only the optimizer takes host time.
 RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
 
-// The launches and the activations of all shares. A distinct share is planned once for its launches and once for its
-// activations.
+// The launches and the activations of all shares. Each distinct share is planned only once for its launches and once
+// for its activations.
 class SharePlans {
  public:
   // Returns the index in all() of the run's share. Throws Error if the share cannot be planned.

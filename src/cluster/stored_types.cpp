@@ -28,7 +28,7 @@ double logit_bytes(const DescribedRun& run) {
   if (run.fuses_loss) return 0;
   const double value = run.step.value_bytes;
   const double stored = run.moments_16_bits ? kShort : kLong;  // bytes of each value that the loss computes
-  // Logits, their logarithms, and the gradients of both, as torch.nn.functional.cross_entropy computes them one after
+  // Logits, log-probabilities, and the gradients of both, which torch.nn.functional.cross_entropy computes one after
   // the other. If the vocabulary is divided, the backward of torch's loss_parallel also holds the exponentials.
   const double written_out = value + (run.step.layout.tensor > 1 ? 4 : 3) * stored;
   switch (run.program) {

@@ -58,7 +58,7 @@ void MpiGroup::hear() {
 }
 
 void MpiGroup::beat(Seconds now) {
-  // A longer gap counts as 2 kLookEvery, because this process was suspended, and probably so were the other ranks.
+  // A longer gap counts as 2 * kLookEvery: this process was suspended, and the other ranks probably were too.
   silent_ += std::min(now - looked_, 2 * kLookEvery);
   looked_ = now;
   int is_done = 0;

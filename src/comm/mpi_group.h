@@ -24,7 +24,7 @@ class MpiGroup : public Group {
   // If a rank is silent, calls `lost` with a message, "rank 1 of 4 has been silent for 6 s: ...", before ending all
   // ranks.
   MpiGroup(const MpiLibrary& mpi, std::function<void(const std::string&)> lost);
-  // Finalises MPI. Every rank must do this.
+  // Finalises MPI; every rank must destroy its group.
   ~MpiGroup() override;
 
   int rank() const override { return rank_; }
@@ -39,7 +39,7 @@ class MpiGroup : public Group {
   // Sends a heartbeat if one is due, receives heartbeats of the previous rank, and ends all ranks if that rank is
   // silent.
   void beat(Seconds now);
-  void hear();  // posts the receive of the next heartbeat
+  void hear();  // posts a receive for the next heartbeat
 
   const MpiLibrary& mpi_;
   std::function<void(const std::string&)> lost_;

@@ -26,7 +26,7 @@ class Launcher(LauncherTest):
         done = self.bench(*POINT, *seeds(1, 12), "--launcher", "env", "--jobs", "4", "--output", "csv", "--columns", "seed")
         self.assert_ok(done)
         self.assertEqual(done.stdout.split(), ["seed", *(str(seed) for seed in range(1, 13))])
-        self.assertRegex(done.stderr, r"starting 12 points elsewhere took .*, at most .* for one; no sample includes this time")
+        self.assertRegex(done.stderr, r"starting 12 points elsewhere took .*, at most .* per point; no sample includes this time")
 
     def test_attention_accepts_a_launcher(self):
         words = ["attention", "--d-model", "16", "--context", "32", "--threads", "1", *ONE_STEP, "--store", self.store]

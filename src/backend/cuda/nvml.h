@@ -1,4 +1,4 @@
-// CardSensors: clocks, power, temperature and processes of a card, read through NVML, which is loaded at run time.
+// CardSensors: clocks, power, temperature and processes of a GPU, read through NVML, a library loaded at run time.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace laptime::cuda {
 
 using NvmlStatus = int;
 using NvmlDevice = struct NvmlDeviceObject*;
-// A process that uses a card (nvmlProcessInfo_t of version 3).
+// A process that uses a GPU (version 3 of nvmlProcessInfo_t).
 struct NvmlProcess {
   unsigned pid;
   unsigned long long memory_bytes;
@@ -36,7 +36,7 @@ struct Nvml {
 
 class CardSensors {
  public:
-  // Opens the card with this UUID of 32 hexadecimal digits. Returns null if NVML is not installed or does not find the
+  // Opens the GPU with this UUID (32 hexadecimal digits). Returns null if NVML is not installed or does not find the
   // card. Never throws.
   static std::unique_ptr<CardSensors> open(const std::string& uuid);
 

@@ -1,13 +1,12 @@
-// The last stage of sums over many rows: adds the sums of parts of the rows, in an order that depends only on the
-// number of parts.
+// The last stage of a sum over many rows: adds the partial sums, in an order that depends only on their number.
 #pragma once
 
 #include "backend/cuda/device_code.h"
 
 namespace laptime::cuda {
 
-// A block adds the parts of 32 adjacent columns. Threads with the same column form up to 32 lanes, which add different
-// parts.
+// A block adds the parts of 32 adjacent columns. Up to 32 threads share a column; each of them is a lane that adds
+// different parts.
 struct PartSums {
   static constexpr int kColumns = kWarp;
   static constexpr int kMostLanes = kMaxBlock / kColumns;
@@ -17,15 +16,15 @@ struct PartSums {
 
   SharedArray<double, kMaxBlock> of_lanes;  // [lane][column]
 
-  // Returns the sum over the parts of partials [parts, columns] for one column in threads with an index below kColumns,
-  // and 0 in all others. All threads of the block must call it; `column` may be beyond the last one.
+  // Adds up one column of partials [parts, columns]. Returns the sum in threads with an index below kColumns, and 0 in
+  // all others. All threads of the block must call it; `column` may be beyond the last one.
   template <class T>
   LAPTIME_DEVICE double sum(const Thread& thread, const T* partials, int64_t parts, int64_t columns, int64_t column) {
     const int lane = thread.index() / kColumns;
     const int lanes = thread.threads() / kColumns;
     double total = 0;
     if (column < columns) {
-      // Parts are loaded together and added in order.
+      // Loads kTogether parts before adding them in order, so that the loads overlap.
       constexpr int kTogether = 16;
       const auto count = static_cast<int>(parts);
       const int64_t step = lanes * columns;

@@ -56,7 +56,7 @@ struct RowsInRegisters {
   }
 };
 
-// Several numbers that one access moves.
+// Several numbers that are loaded or stored in one access.
 template <int kCount>
 struct alignas(kCount * sizeof(float)) Floats {
   float of[kCount];

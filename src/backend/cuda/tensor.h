@@ -49,8 +49,8 @@ LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t pos
   }
 }
 
-// Loads elements of one type, all of them before the first one is converted. A thread that waited for each element
-// before it requested the next would leave memory idle.
+// Loads elements of one type. Requests all of them before it converts the first: waiting for each element in turn would
+// leave memory idle.
 template <class T, int kCount>
 LAPTIME_DEVICE void load_of_type(const Thread& thread, const DeviceData& x, const int64_t (&positions)[kCount],
                                  float (&out)[kCount]) {
@@ -72,7 +72,7 @@ LAPTIME_DEVICE void load_many(const Thread& thread, const DeviceData& x, const i
   }
 }
 
-// Numbers of adjacent elements that a thread moves with one or two accesses.
+// How many adjacent elements a thread moves with one or two accesses.
 constexpr int kFour = 4;
 constexpr int kEight = 8;
 template <class T>
@@ -80,7 +80,7 @@ struct alignas(kFour * sizeof(T)) Four {
   T of[kFour];
 };
 
-// Types that are moved four at a time.
+// True for types whose elements can be moved four at a time.
 constexpr bool moves_fours(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
 }
@@ -170,9 +170,9 @@ LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int
   store(thread, y, position, values[0]);
 }
 
-// How the elements of several operands are accessed. Groups require element i at position i of every operand; each
-// access moves one group: 16 bytes, or 8 bytes of the narrower types in kFours. Adjacent threads thus access adjacent
-// memory, whatever the types.
+// How a thread accesses the elements of several operands: one by one or in groups. Groups require that element i is at
+// position i of every operand. Each access moves one group: 16 bytes, or 8 bytes for the 16-bit types in kFours.
+// Adjacent threads thus access adjacent memory, whatever the types.
 enum class Groups : uint8_t {
   kNone,              // one by one, or by map_walked_fours()
   kFoursOfFloat32,    // all operands are float32

@@ -15,9 +15,9 @@ struct alignas(8) TwoWords {
   uint32_t of[2];
 };
 
-// Loads kSize adjacent elements as they are in memory; they are converted later, so that no load waits for the
-// conversion of an earlier one. A group is four elements, or eight 16-bit elements; its address is a multiple of its
-// size. `dtype` is the type of `x`; if it is a compile-time constant, the compiler removes the code for other types.
+// Loads kSize adjacent elements without converting them, so that no load waits for the conversion of an earlier one. A
+// group is four elements, or eight 16-bit elements; its address is a multiple of its size. `dtype` is the type of `x`;
+// if it is a compile-time constant, the compiler removes the code for other types.
 template <int kSize>
 LAPTIME_DEVICE Words load_group(const Thread& thread, const DeviceData& x, DType dtype, int64_t position) {
   if (kSize == kFour && dtype == DType::kFloat32)
@@ -27,7 +27,7 @@ LAPTIME_DEVICE Words load_group(const Thread& thread, const DeviceData& x, DType
   return {{two.of[0], two.of[1], 0, 0}};
 }
 
-// Rounds two numbers to 16 bits and puts the first into the lower half of the word, with one instruction on the card.
+// Rounds two numbers to bfloat16 and packs them into a word, the first in the lower half. A GPU needs one instruction.
 LAPTIME_DEVICE uint32_t packed_bfloat16(float first, float second) {
 #if defined(__CUDA_ARCH__)
   uint32_t word = 0;
@@ -140,7 +140,7 @@ LAPTIME_DEVICE void for_groups(const Thread& thread, int64_t count, const Load& 
   } while (first < count);
 }
 
-// Eight elements as they are in memory. Adjacent elements of 16 bits leave `last` unused.
+// Eight elements that are not converted yet. Eight adjacent 16-bit elements fit in `first` and leave `last` unused.
 struct RawEight {
   Words first{}, last{};
 };
@@ -156,7 +156,7 @@ LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, in
   return load_eight(thread, x, x.dtype, position);
 }
 
-// Converts eight elements that load_group() loaded as two groups of four, each from its own position.
+// Converts eight elements that load_group() loaded as two groups of four, which need not be adjacent.
 LAPTIME_DEVICE void values_of_fours(const RawEight& raw, DType dtype, float (&out)[kEight]) {
   float first[kFour];
   float last[kFour];

@@ -118,7 +118,7 @@ ExitCode run_points(const BenchCommand& command, const PlacedPoints& placed, con
   const std::vector<Record> planned = planned_records(points);
   PointOutput output;
   RecordOutput records(config, planned, &output.stored_runs);
-  // Shows rows on standard error as points finish, unless a terminal shows the records as output.
+  // Shows rows on standard error as points finish, unless the records themselves appear on a terminal.
   std::optional<TableStream> table;
   if (!records.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
     table.emplace(table_style(standard_error(), config, &output.stored_runs), config.columns, RecordList(planned));
@@ -214,7 +214,7 @@ BenchCommand parse_attention(const CommandWords& words) {
   return {given_attention_sweep(words), {.launch = given_options<LaunchOptions>(words)}};
 }
 
-// The launch costs that the store has for the points' devices. `notes` are about points that failed.
+// Lists the launch costs in the store for the points' devices. `notes` say which points failed, and why.
 PointAnswer calibration_answer(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
                                std::vector<std::string> notes) {
   std::set<std::string> devices;
@@ -299,10 +299,10 @@ constinit const Command kAttention{
     .details =
         "Measures softmax(q k^T / sqrt(d)) v for one head; q, k and v are [batch, 1, context, d-model]. Backward "
         "starts from a gradient of ones. --mode eager keeps the scores and their softmax in memory; --mode compile is "
-        "one blocked kernel that keeps neither; with --lower scaled_dot_product_attention it is two products and a "
-        "fused softmax, and keeps the result of the softmax. A point that does not fit is reported before it runs. The "
-        "largest context that fits is printed below the table; --verbose itemizes the memory of the smallest point "
-        "that does not fit. CSV and JSON lines have the columns of bench.",
+        "one blocked kernel that keeps neither; with --lower scaled_dot_product_attention, compile mode runs two "
+        "products and a fused softmax, and keeps the result of the softmax. A point that does not fit is reported "
+        "before it runs. The largest context that fits is printed below the table; --verbose itemizes the memory of "
+        "the smallest point that does not fit. CSV and JSON lines have the columns of bench.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
@@ -325,8 +325,8 @@ constinit const Command kPoint{
     .arguments = "",
     .summary = "run one point of a sweep that runs on another machine (used by --launcher)",
     .details =
-        "The launcher of laptime bench --launcher runs this on the machine that it chooses. It reads the point from "
-        "standard input and writes progress and the record to standard output.",
+        "laptime bench --launcher runs this command on each machine that the launcher chooses. The command reads the "
+        "point from standard input and writes progress and the record to standard output.",
     .parse = [](const CommandWords&) { return CommandAction(run_point); },
 };
 

@@ -1,5 +1,5 @@
-// Compares A with B. Either measures them in turn (two values of an option, two builds, or one point against itself),
-// or takes the records of two files and pairs them by name.
+// Compares A with B: measures both in turn (two values of an option, two builds, or one point against itself), or pairs
+// the records of two files by name.
 #include <algorithm>
 #include <array>
 #include <utility>

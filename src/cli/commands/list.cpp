@@ -48,8 +48,8 @@ Cells model_line(const std::string& name, std::string_view alias, std::string_vi
           std::to_string(model.kv_heads())};
 }
 
-// Sizes from the source documents, each in the edition that it selects or else in the default edition, followed by
-// well-known models.
+// Lists the sizes in the source documents, followed by well-known models. A size that exists in only one edition is
+// shown in that edition, any other size in the default edition.
 std::string models(size_t width) {
   std::vector<Cells> lines{
       {"model", "alias", "edition", "parameters", "d_model", "d_ff", "layers", "heads", "kv heads"}};
@@ -128,11 +128,11 @@ std::string verdicts(size_t width) {
 
 std::string sweeps(size_t width) {
   constexpr std::string_view kMore =
-      "laptime bench --config NAME runs one and prints its table, laptime report NAME --html FILE makes a page from "
-      "it, and laptime profile, memory and attention take --config too. Options on the command line override the "
-      "sweep's: laptime bench --config end_to_end --model small. A sweep that reproduces a table of a source document "
-      "prints that document's columns; --columns mean_std shows the same runs with every phase, minimum, maximum and "
-      "verdict.";
+      "laptime bench --config NAME runs a sweep and prints its table, laptime report NAME --html FILE makes a page "
+      "from it, and laptime profile, memory and attention take --config too. Options on the command line override "
+      "the sweep's: laptime bench --config end_to_end --model small. A sweep that reproduces a table of a source "
+      "document prints that document's columns; --columns mean_std shows the same runs with every phase, minimum, "
+      "maximum and verdict.";
   return listing(width, {"sweep", "what it measures"}, ready_sweeps(), &ReadySweep::name, &ReadySweep::about) +
          note(kMore, width);
 }

@@ -87,7 +87,8 @@ bool gives(const Sweep& sweep, std::string_view flag) {
   return std::ranges::find(sweep.axes, flag, &Axis::flag) != sweep.axes.end();
 }
 
-// Whether the sweep has --ranks, and only described machines as devices. Such ranks are predicted; others actually run.
+// True if the sweep sets --ranks and all of its devices are described machines. Such ranks are predicted; all others
+// actually run.
 bool predicts_ranks(const Sweep& sweep) {
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
   return gives(sweep, "ranks") && devices != sweep.axes.end() &&
@@ -110,10 +111,10 @@ constexpr std::array kOptionRules{
     OptionRule{"ranks", "best by price-file", kIsNeededBy,
                "the option applies to several GPUs; give their number and a machine, such as --ranks 8 --device h100"},
     OptionRule{"ranks", "grid largest optimizer-in-backward recompute-curve view", kExcludes,
-               "the latter plans a single rank"},
+               "the second one plans a single rank"},
     OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},
     OptionRule{"best", "micro-batches pipeline-parallel recompute shard tensor-parallel", kExcludes,
-               "--best searches its values"},
+               "--best searches for the best value"},
     OptionRule{"grid", "largest view", kExcludes, "the grid shows only peaks"},
     OptionRule{"recompute-curve", "as", kExcludes, "the curve shows how laptime saves memory"},
 };
@@ -266,7 +267,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   SharePlans shares;
   std::vector<ParallelPlan> plans;
   bool is_any_supported = false;
-  // The device has a column of its own.
+  // Names omit the device, which has its own column.
   const auto name_of = [](const ResolvedPoint& point) {
     return without_words(point.name, "device:" + point.config.device);
   };

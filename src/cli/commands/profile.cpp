@@ -231,7 +231,7 @@ struct MemoryOptions {
     own("view", "what to show for each point; without --view, several points share one table of peaks", self.view,
         {.otherwise = "summary"});
     own("top", "rows in the table of largest allocations; 0 shows all", self.top, {.max = 1e6});
-    own("run", "run a few steps of each point that fits to measure its memory, and store the record", self.run);
+    own("run", "run a few steps of each point that fits, measure its memory, and store the record", self.run);
   }
 };
 
@@ -253,7 +253,7 @@ ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   const std::optional<MemoryView> view = command.options.view;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   const bool is_single = points.size() == 1;
-  // Formats for programs contain every table of a single point.
+  // Without --view, machine-readable formats contain every table of a single point.
   const MemoryQuery query{.view = view.value_or(is_table(config.output) ? MemoryView::kSummary : MemoryView::kAll),
                           .top = command.options.top,
                           .verbose = config.verbose};
@@ -293,7 +293,7 @@ constinit const Command kProfile{
         "takes a timestamp after each launch, or uses the GPU's own records. Times are means over the traced steps. "
         "'Of bound' is the minimum time for the FLOPs or bytes at the measured peak or bandwidth, divided by the "
         "actual time. If a stored profile has at least as many traced steps as requested, --resume shows it instead of "
-        "running the point again, also with another view or filter. FILTER selects launches, as in laptime show, by "
+        "running the point again, even with another view or filter. FILTER selects launches, as in laptime show, by "
         "phase, scope, "
         "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },

@@ -73,8 +73,8 @@ struct EarlyEnd {
   bool is_wrong_line = false;
 };
 
-// Adds a step; returns none, or why reading ends. Throws Error if the very first step is wrong. An incomplete last line
-// is not an error: the program ended while it was writing.
+// Adds a step; returns none, or the reason why reading ends. Throws Error if the very first step is invalid. An
+// incomplete last line is not an error: the program ended while it was writing.
 std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
   try {
     steps.add(parse_step_line(line.text));

@@ -117,7 +117,7 @@ void reject_options_of_a_run(const CommandWords& words) {
   }
 }
 
-// A comparison has an operator or several words; a single word without an operator is the name of a sweep.
+// A filter has an operator or several words; a single word without an operator is the name of a sweep.
 bool names_sweep(const std::vector<std::string>& positionals) {
   return positionals.size() == 1 && !positionals.front().empty() &&
          positionals.front().find_first_of(" \t\n()'\"=<>!~") == std::string::npos;

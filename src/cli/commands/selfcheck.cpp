@@ -61,8 +61,8 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
            loops.lost <= kMostLost}};
 }
 
-// A table of the rounds needed to detect each difference. The finding is the smallest difference that the budget
-// suffices to detect, or else the largest difference.
+// The rounds needed to detect each difference. `finding` is the smallest difference that can be detected within the
+// budget or, if there is none, the largest difference.
 struct Powers {
   Table table{.name = "differences",
               .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
