@@ -43,7 +43,7 @@ struct ModelConfig {
   int64_t num_layers = 12;
   int64_t num_heads = 12;
   int64_t vocab_size = 10'000;
-  int64_t context_length = 256;  // T unless cropped; also the rows of the position table unless max_context is set
+  int64_t context_length = 256;  // sequence length unless cropped; rows of the position table unless max_context is set
   int64_t batch_size = 4;
   bool weight_tie = false;   // the head shares the token embedding
   bool bias = false;         // biases of linear layers, including the head in 2024 but never in gpt2
@@ -55,7 +55,7 @@ struct ModelConfig {
   std::optional<int64_t> num_kv_heads = {};  // none: num_heads
   std::optional<int64_t> head_dim = {};      // none: d_model / num_heads
   std::optional<int64_t> max_context = {};   // position table rows, or size of a sliding window; none: context_length
-  std::optional<double> norm_eps = {};       // none: the edition's default; likewise rope_theta, rotary_share
+  std::optional<double> norm_eps = {};       // none: the edition's default, as for rope_theta and rotary_share
   std::optional<double> rope_theta = {};
   std::optional<double> rotary_share = {};  // share of head_dim that RoPE rotates
   std::string rope_scaling = "none";        // see parse_rope_scaling
@@ -77,15 +77,15 @@ struct ModelConfig {
     constexpr double kMaxId = 2'147'483'647;  // 2^31 - 1, the limit for token ids, positions and batches
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
-                 .help = "named model (laptime list models), Hugging Face config.json or model folder, custom, or attention for "
-                         "attention alone",
+                 .help = "named model (laptime list models), Hugging Face config.json or model folder, custom, or attention "
+                         "(measures attention alone)",
                  .in_name = InName::kAlways, .value = "NAME|FILE|FOLDER", .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "source of the model definition; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model", .in_name = kGiven}, self.edition);
     visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
-                 .help = "width of the residual stream; attention: of q, k and v", .otherwise = "the named model's",
-                 .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
+                 .help = "width of the residual stream, or of q, k and v with --model attention",
+                 .otherwise = "the named model's", .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward layer",
                  .otherwise = "the named model's, or 4 x d-model if --d-model is given", .min = 1,
@@ -136,7 +136,7 @@ struct ModelConfig {
                  .in_name = kGiven},
           self.projections);
     visit(Option{.flag = "num-kv-heads", .key = "num_kv_heads", .tag = "kv_heads", .group = kGroup,
-                 .help = "heads of keys and values, each shared by num-heads / num-kv-heads query heads (llama, "
+                 .help = "key/value heads, each shared by num-heads / num-kv-heads query heads (llama, "
                          "qwen2, qwen3)",
                  .otherwise = "the named model's, otherwise num-heads", .empty = "all", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.num_kv_heads);
@@ -149,7 +149,7 @@ struct ModelConfig {
                  .otherwise = "the named model's, otherwise the context", .min = 1,
                  .max = kMaxId, .in_name = kGiven}, self.max_context);
     visit(Option{.flag = "norm-eps", .key = "norm_eps", .tag = "norm_eps", .group = kGroup,
-                 .help = "added to the variance in norms (editions other than 2024, 2025 and 2026)",
+                 .help = "epsilon added to the variance in norms (editions other than 2024, 2025 and 2026)",
                  .otherwise = "the named model's or the edition's",
                  .min = 0, .max = 1, .in_name = kGiven}, self.norm_eps);
     visit(Option{.flag = "rope-theta", .key = "rope_theta", .tag = "theta", .group = kGroup,

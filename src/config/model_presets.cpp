@@ -83,7 +83,7 @@ std::string canonical_model_name(std::string_view where, std::string_view word) 
     return std::string(name);  // "meta-llama/Llama-3.2-1B"
   const bool is_place = word.starts_with('/') || word.starts_with('.');
   if (is_place || (is_model_path(word) && hint_for("model", word).empty())) {
-    throw Error::format("{}: no file or folder {} exists; name a config.json, or a model folder that contains one",
+    throw Error::format("{}: no file or folder {} exists; give a config.json, or a model folder that contains one",
                         where, quote(word));
   }
   std::vector<std::string_view> known{kCustomModel};

@@ -14,8 +14,8 @@
 
 namespace laptime {
 
-// When a point's name contains the option: if it is swept, if it is given, always, or always as the first word without
-// its tag.
+// When the name of a point contains the value of an option: only if the option is swept, only if it is given, always,
+// or always as the first word and without a tag.
 enum class InName : uint8_t { kWhereSwept, kWhereGiven, kAlways, kFirst };
 
 // A configuration struct declares each field once, in `visit_fields(self, visit)`, as `visit(Option{...}, self.field)`.

@@ -40,7 +40,7 @@ struct OptionRow {
   std::string fallback = {};                   // the default as shown in help: `option.otherwise`, or the initial value
 };
 
-// The row of an option whose field has the initial value `initial`, as text.
+// The row of an option. `initial` is the initial value of its field, as text.
 OptionRow option_row(const Option& option, ValueKind kind, bool is_optional, std::vector<std::string_view> choices,
                      std::string initial);
 

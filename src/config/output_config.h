@@ -60,8 +60,9 @@ struct OutputConfig {
                  .otherwise = "the order of the sweep", .axis = false, .changes_result = false,
                  .value = "COLUMN[:desc]"}, self.sort);
     visit(Option{.flag = "columns", .key = "columns", .group = kOutput,
-                 .help = "column sets (default, all, attention, mean_std, first_steps, ...), speedup, gain, or headers and "
-                         "names of columns such as mean, std (n - 1), std_population (n) (laptime list columns)",
+                 .help = "column sets (default, all, attention, mean_std, first_steps, ...), speedup, gain, or single "
+                         "columns by header or name, such as mean, std (divided by n - 1) or std_population (by n); see "
+                         "laptime list columns",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "mfu", .key = "mfu", .group = kOutput,
                  .help = "FLOPs counted in the share of peak: full (all), causal (half of attention's) or 6n (6 per "

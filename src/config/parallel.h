@@ -13,7 +13,8 @@ namespace laptime {
 enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
 constexpr auto choices_of(Shard) { return choices<Shard>("none", "optimizer", "gradients", "parameters"); }
 
-// Activations that backward recomputes: none, the attention core, every second layer or product, or each layer.
+// Activations that backward recomputes: none, the attention core, every second layer or matrix product, or
+// each layer.
 enum class Checkpointing : uint8_t { kNone, kAttention, kSelective, kFull };
 constexpr auto choices_of(Checkpointing) { return choices<Checkpointing>("none", "attention", "selective", "full"); }
 

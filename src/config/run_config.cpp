@@ -91,7 +91,7 @@ int64_t parse_bytes(std::string_view where, std::string_view text) {
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit(stop, static_cast<size_t>(text.data() + text.size() - stop));
   if (unit.starts_with(' ')) unit.remove_prefix(1);
-  constexpr double kLeastWithoutUnit = 1048576;  // no step fits in less, so a smaller number lacks its unit
+  constexpr double kLeastWithoutUnit = 1048576;  // no step fits in less, so the user probably forgot a unit
   if (problem == std::errc() && unit.empty() && number > 0 && number < kLeastWithoutUnit) {
     throw Error::format("{}: {} has no unit; did you mean {}{}? (for bytes, write {}B)", where, quote(text), text,
                         number < 1024 ? "GiB" : "MiB", text);

@@ -32,7 +32,7 @@ constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_h
   return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
 }
 
-// Bytes of an activation: 2 with autocast, otherwise 4.
+// Bytes per element of an activation: 2 with autocast, otherwise 4.
 constexpr double activation_bytes(Precision precision) { return is_mixed(precision) ? 2 : 4; }
 
 // How products of float32 matrices are computed: by multiply-adds in float32 (ieee), with each factor as three bfloat16
@@ -127,7 +127,8 @@ struct RunConfig {
   Pass pass = Pass::kStep;
   std::string device = "auto";
   std::optional<int64_t> threads;  // per rank; none: default_threads() (base/cores.h), divided among the ranks
-  // Set both or neither. If neither is set, sampling continues until the median is known or `budget` is spent.
+  // Set both `warmup` and `steps`, or neither. If neither is set, sampling continues until the median is known or
+  // `budget` is spent.
   std::optional<int64_t> warmup;
   std::optional<int64_t> steps;
   int64_t seed = 1;
@@ -166,7 +167,7 @@ struct RunConfig {
 
   // Sequences of each rank; `ranks` must divide the batch.
   int64_t rank_batch() const { return model.batch_size / ranks; }
-  // T of the step: crop_context if given, otherwise the model's context_length.
+  // The sequence length of the step: crop_context if given, otherwise the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
@@ -273,7 +274,7 @@ struct RunConfig {
     visit(Option{.flag = "beta2", .key = "beta2", .tag = "beta2", .group = kOptimizer,
                  .help = "decay of the second moment", .max = kBelowOne}, self.beta2);
     visit(Option{.flag = "eps", .key = "eps", .tag = "eps", .group = kOptimizer,
-                 .help = "added to the square root of the second moment", .max = kMaxRate}, self.eps);
+                 .help = "epsilon added to the square root of the second moment", .max = kMaxRate}, self.eps);
     visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
                  .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
     visit(Option{.flag = "moments", .key = "moments", .tag = "moments", .group = kOptimizer,
@@ -281,8 +282,8 @@ struct RunConfig {
                          "decrease if beta2 is above 0.996",
                  .in_name = kGiven}, self.moments);
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
-                 .help = "factor applied to the loss before backward: none, a number, or dynamic (starts at 65536, halves and "
-                         "skips the step on overflow, doubles after 2000 steps without one)",
+                 .help = "factor applied to the loss before backward: none, a number, or dynamic (starts at 65536; an "
+                         "overflow skips the step and halves the factor; 2000 steps without overflow double it)",
                  .otherwise = "none; dynamic for a step in float16", .in_name = kGiven, .value = "none|dynamic|N",
                  .canonical = canonical_loss_scale}, self.loss_scale);
     visit(Option{.flag = "clip-norm", .key = "clip_norm", .tag = "clip_norm", .group = kOptimizer,
@@ -290,8 +291,8 @@ struct RunConfig {
                  .in_name = kGiven},
           self.clip_norm);
     visit(Option{.flag = "accumulate", .key = "accumulate", .tag = "accumulate", .group = kOptimizer,
-                 .help = "do not zero gradients between steps: each step adds to the earlier ones (for a step of "
-                         "several passes, use --micro-batches)", .in_name = kGiven}, self.accumulate);
+                 .help = "do not zero gradients between steps: each step adds its gradients to the earlier ones "
+                         "(to divide one step into several passes, use --micro-batches)", .in_name = kGiven}, self.accumulate);
     visit(Option{.flag = "micro-batches", .key = "micro_batches", .tag = "micro", .group = kOptimizer,
                  .help = "passes into which a step divides its batch; their gradients are summed for one update "
                          "(gradient accumulation)", .min = 1, .max = 256, .in_name = kGiven}, self.micro_batches);
@@ -311,18 +312,19 @@ struct RunConfig {
                  .help = "minimum bytes of gradients that ranks sum at a time, for example 25MiB", .in_name = kGiven,
                  .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
     visit(Option{.flag = "oversubscribe", .key = "oversubscribe", .tag = "oversubscribe", .group = kRanks,
-                 .help = "allow ranks to use more threads than there are cores; times then include sharing of cores",
+                 .help = "allow ranks to use more threads than there are cores; threads that share a core "
+                         "make the times longer",
                  .in_name = kGiven, .configures_engine = true}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);
     visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
-                 .help = "fresh weights: edition: random, as the edition initialises them; stream: random, from the seeds "
-                         "of the stored PyTorch values (laptime verify)"},
+                 .help = "random weights if no file is given: edition (as the edition initialises them) or stream (from the "
+                         "seeds of the stored PyTorch values, see laptime verify)"},
           self.init);
     visit(Option{.flag = "weights", .key = "weights", .tag = "weights", .group = kInput,
                  .help = "safetensors file to start from, or the folder of a model",
-                 .otherwise = "those in the folder of --model, or else fresh weights", .axis = false,
+                 .otherwise = "those in the folder of --model, or else random weights (--init)", .axis = false,
                  .value = "FILE|FOLDER"}, self.weights);
     visit(Option{.flag = "data", .key = "data", .tag = "data", .group = kInput,
                  .help = "tokens (llm.c, nanoGPT .bin, .npy) or text read as bytes; several files are shards: a list "

@@ -152,7 +152,7 @@ constexpr std::array kHints{
     Hint{"", "flash-attention", "--mode compile, which fuses attention"}, Hint{"", "tf32", "--dtype tf32"},
     Hint{"", "mixed-precision", "--dtype bfloat16, float16 or mixed"},
     Hint{"", "eval", "--pass inference"}, Hint{"", "forward-only", "--pass forward"},
-    // formats of output
+    // output formats
     Hint{"output", "html", kPage}, Hint{"output", "svg", kPage}, Hint{"output", "png", kPage},
     Hint{"output", "pdf", kPage}, Hint{"output", "plot", kPage}, Hint{"output", "trace", kTracing},
     Hint{"output", "perfetto", kTracing}, Hint{"output", "chrome", kTracing}, Hint{"output", "sqlite", "--store FILE"},

@@ -14,7 +14,7 @@ struct Synonym {
 };
 std::span<const Synonym> synonyms();
 
-// A word from another program without an equivalent here, and what to type instead.
+// A word from another program that has no equivalent here, and what to type instead.
 struct Hint {
   // Like Synonym::flag; or "laptime profile" for an option of that command only, "command" for a word used as a
   // command, and "format" for a word used as a format.

@@ -25,7 +25,7 @@ std::string canonical_name_part(std::string_view where, std::string_view word) {
 std::string canonical_system(std::string_view where, std::string_view word) {
   std::string system = canonical_name_part(where, word);
   if (system == "laptime")
-    throw Error::format("{}: laptime bench measures laptime's own steps; name another program", where);
+    throw Error::format("{}: laptime bench measures laptime's own steps; give the name of another program", where);
   return system;
 }
 

@@ -19,8 +19,8 @@ std::string canonical_system(std::string_view where, std::string_view word);
 struct SystemConfig {
   std::string system;             // "pytorch"; empty: not given
   std::string version;            // "2.15.0"; may be empty
-  std::string name;               // distinguishes the step from others of the system; may be empty
-  std::optional<int64_t> tokens;  // per step, if the model is unknown
+  std::string name;               // distinguishes the step from other steps of this program; may be empty
+  std::optional<int64_t> tokens;  // number per step, if the model is unknown
   bool operator==(const SystemConfig&) const = default;
 
   // clang-format off

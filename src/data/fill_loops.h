@@ -1,4 +1,5 @@
-// FillLoops: loops that write elements of a stream as float32. Compiled once per instruction set, with identical bits.
+// FillLoops: loops that write elements of a stream as float32. They are compiled once for each instruction set; all
+// versions produce identical bits.
 #pragma once
 
 #include <cstdint>

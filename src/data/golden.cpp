@@ -127,7 +127,7 @@ void check_samples(const GoldenCase& golden, const std::string& key, int64_t num
   }
 }
 
-// Adds a compared tensor, checked against the shape in the model, with the norm of its stored values.
+// Adds a tensor to compare, with the norm of its stored values, after checking its shape against the model.
 void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64_t>& shape) {
   const auto stated = golden.norms.find(key);
   if (stated == golden.norms.end() || stated->second.shape != shape) {

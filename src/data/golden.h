@@ -20,7 +20,7 @@ namespace laptime {
 struct SavedStorage {
   int64_t bytes = 0;
   std::string dtype;           // dtype of the tensor that refers to it: "float32"
-  std::vector<int64_t> shape;  // shape of that tensor
+  std::vector<int64_t> shape;  // shape of the same tensor
 };
 
 // The ops that eager PyTorch runs (not views), and the storages that it keeps for backward (not parameters).

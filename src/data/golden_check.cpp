@@ -39,7 +39,7 @@ class FileCheck {
                         .note = std::move(note)});
   }
 
-  // Adds a comparison of the share of values that differ, which must be zero.
+  // Adds a comparison whose distance is the share of values that differ; passes only if no value differs.
   template <class T>
   void add_equal(const std::string& what, const std::vector<T>& stored, const std::vector<T>& expected) {
     size_t different = 0;

@@ -15,7 +15,7 @@ constexpr double kFactor = 2;  // tolerance of losses, logits and gradients, as 
 constexpr double kWeightFactor = 6;   // weights after steps: AdamW's first steps amplify errors of small gradients
 constexpr double kLeastShare = 1e-3;  // minimum denominator of a distance, as a share of the group's largest norm
 constexpr double kPeakShare = 0.05;
-constexpr double kSavedShare = 0.02;  // for editions that call library kernels, which may save more than they need
+constexpr double kSavedShare = 0.02;  // tolerance of saved bytes where library kernels may save more than they need
 
 // The distance that is always allowed for a precision, however accurate PyTorch itself is.
 struct Floors {
@@ -80,7 +80,7 @@ bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   return golden.norms.at(key).norm <= share * golden.largest_norm.at("grad");
 }
 
-// The largest, over all gradients, of the root mean square of a gradient's elements.
+// Computes the root mean square of the elements of each gradient, and returns the largest one.
 double largest_element_of_gradients(const GoldenCase& golden) {
   double largest = 0;
   for (const auto& [key, stored] : golden.norms) {

@@ -27,9 +27,10 @@ template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values);
 
-// An element of a weight whose true gradient is within the error allowed for an element of a float32 gradient. The
-// direction in which AdamW's first step moves it depends only on rounding, so neither the element nor anything that
-// depends on it is compared after steps. Zeros among larger gradients are exact and do not count.
+// A weight element whose true gradient is so small that it is within the tolerance of a float32 gradient. Rounding
+// alone decides in which direction AdamW's first step moves such an element, so neither the element nor anything that
+// depends on it is compared after steps. A gradient of zero among larger gradients is exact, so its element is not
+// listed.
 struct MovedByRounding {
   int64_t position = 0;  // flat index in the whole tensor
   double truth = 0;

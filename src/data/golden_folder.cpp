@@ -94,7 +94,7 @@ GoldenCase read_golden_folder(const std::string& folder) {
   const std::filesystem::path values = std::filesystem::path(folder) / kValuesFile;
   if (!std::filesystem::exists(values)) {
     throw Error::format(
-        "{} has no {}, so there is nothing to compare with; name a file of stored PyTorch values, or the folder of a "
+        "{} has no {}, so there is nothing to compare with; give a file of stored PyTorch values, or the folder of a "
         "model that has them",
         quote(folder), kValuesFile);
   }

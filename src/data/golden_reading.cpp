@@ -16,7 +16,7 @@ Json golden_metadata(const SafetensorsFile& file) {
   const auto found = file.metadata().find("laptime");
   if (found == file.metadata().end()) {
     throw Error::format(
-        "{} has no metadata 'laptime', so it is not a file of stored PyTorch values; name one, such as those in "
+        "{} has no metadata 'laptime', so it is not a file of stored PyTorch values; give one, such as those in "
         "tests/golden",
         file.text());
   }

@@ -15,7 +15,7 @@ namespace laptime {
 
 inline constexpr int64_t kMostGoldenSteps = 1'000'000;
 
-// The document stored under "laptime" in the file's metadata, and the name of its location for errors.
+// The document stored under "laptime" in the file's metadata. golden_metadata_place names this place in errors.
 Json golden_metadata(const SafetensorsFile& file);
 std::string golden_metadata_place(const SafetensorsFile& file);
 
@@ -35,7 +35,7 @@ std::vector<std::string> groups_of(const GoldenCase& golden);
 
 double norm_of(const std::vector<double>& values);
 
-// Adds a compared tensor, with the norm of its compared values.
+// Adds the key of a tensor to compare. `norm` is the norm of the values that are compared.
 void note_key(GoldenCase& golden, const std::string& key, double norm);
 
 }  // namespace laptime

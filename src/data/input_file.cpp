@@ -75,7 +75,7 @@ FileStamp InputFile::stamp() const {
 
 bool InputFile::is_settled(const FileStamp& stamp) {
   using std::chrono::file_clock;
-  constexpr int64_t kTick = 20'000'000;  // ns; kernels update file times at least every 10 ms
+  constexpr int64_t kTick = 20'000'000;  // ns; operating systems update file times at least every 10 ms
   const auto now = std::chrono::nanoseconds(file_clock::to_sys(file_clock::now()).time_since_epoch()).count();
   return std::max(stamp.modified, stamp.changed) + kTick < now;
 }

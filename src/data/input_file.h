@@ -21,7 +21,8 @@ struct FileStamp {
 // A regular file, open for reading. All errors name the file and its purpose.
 class InputFile {
  public:
-  // `purpose` names the file in messages: "weights file". Throws Error if it cannot be opened or is not a regular file.
+  // `purpose` describes the file in messages: "weights file". Throws Error if the file cannot be opened or is not a
+  // regular file.
   InputFile(std::string path, std::string_view purpose);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;

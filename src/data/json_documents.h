@@ -33,8 +33,8 @@ std::string text_of(const DocumentFile& file);
 void each_json_text(const DocumentFile& file,
                     const std::function<void(std::string_view text, const std::string& place)>& take);
 
-// Parses each document and passes it with its name for messages: "kernels file 'choices.json': record 3". Throws like
-// each_json_text, and Error with the location of invalid JSON.
+// Parses each document and passes it with its name for messages: "kernels file 'choices.json': record 3". Throws Error
+// like each_json_text, and also for invalid JSON, with its location.
 void each_document(const DocumentFile& file,
                    const std::function<void(const Json& document, const std::string& where)>& take);
 

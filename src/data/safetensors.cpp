@@ -14,7 +14,8 @@
 namespace laptime {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the format is little-endian and is read without conversion");
+static_assert(std::endian::native == std::endian::little,
+              "the format is little-endian, and its bytes are read without swapping");
 
 constexpr uint64_t kLongestHeader = 100'000'000;  // the limit in the format's own library
 

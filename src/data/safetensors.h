@@ -1,5 +1,5 @@
-// Safetensors files: named tensors in one file (8-byte little-endian header length, JSON header, raw data), read with
-// conversion.
+// Safetensors files: named tensors in one file (8-byte little-endian header length, JSON header, raw data). Values are
+// converted to the type of the caller when they are read.
 #pragma once
 
 #include <cstddef>

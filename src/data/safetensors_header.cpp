@@ -217,7 +217,7 @@ void check_coverage(const std::vector<StoredTensor>& tensors, int64_t data, int6
   int64_t end = data;
   for (const StoredTensor& tensor : tensors) {
     if (tensor.begin != end) {
-      throw Error::format("{}: tensor {} begins at byte {}, {} the end of the one before it at byte {}; {}", file,
+      throw Error::format("{}: tensor {} begins at byte {}, {} the end of the previous tensor at byte {}; {}", file,
                           quote(tensor.name), tensor.begin, tensor.begin < end ? "before" : "after", end, kRemedy);
     }
     end = tensor.begin + tensor.bytes;

@@ -28,8 +28,8 @@ struct TokenFacts {
 
 class TokenData {
  public:
-  // Detects the layout of every file (token_layout). Throws Error if one cannot be read, or if their formats or types
-  // differ.
+  // Detects the layout of every file (token_layout). Throws Error if a file cannot be read, or if the files differ
+  // in format or type.
   TokenData(const std::string& data, DataFormat format);
 
   DataFormat format() const { return shards_.front().layout.format; }  // never kAuto

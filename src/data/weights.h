@@ -29,7 +29,7 @@ class StartingWeights {
 
  private:
   void add(const ParameterSpec& parameter, LibraryPlace place, const std::vector<std::string>& names);
-  // Throws Error if the tensors differ.
+  // Throws Error if the tensors with these names differ.
   void require_same(const std::string& again, const std::string& tensor) const;
   void refuse_others(const ModelConfig& model, const std::vector<ParameterSpec>& parameters,
                      const std::string& prefix) const;

@@ -41,7 +41,7 @@ PointAnswer demonstrate_accumulation() {
   for (int64_t terms = 1; terms <= kTerms; terms *= 10)
     sums.columns.push_back({.key = fmt::format("after_{}", terms), .title = fmt::format("{}", terms)});
   sums.columns.push_back({.key = "error", .title = "error", .unit = Unit::kFraction});
-  sums.columns[1].drop = 1;  // omitted on narrow terminals: one addition gives 0.01, as in the second table
+  sums.columns[1].drop = 1;  // omitted on narrow terminals, because the second table shows the same values
   std::vector<double> after_document;
   double half_element = 0;
   for (const Loop& loop : loops()) {

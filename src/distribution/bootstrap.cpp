@@ -103,7 +103,7 @@ std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerat
   const auto autocorrelation = [](std::span<const double> samples) {
     return lag1_autocorrelation(samples, moments_of_sorted(sorted_samples(samples)).mean);
   };
-  uint64_t counter = 0;  // continues across both sides, so that their resamples are independent
+  uint64_t counter = 0;  // shared by numerator and denominator, so that their resamples are independent
   std::vector<double> ratios = resampled_medians(numerator, autocorrelation(numerator), counter);
   const std::vector<double> below = resampled_medians(denominator, autocorrelation(denominator), counter);
   ratios.resize(std::min(ratios.size(), below.size()));

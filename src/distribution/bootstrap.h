@@ -35,9 +35,9 @@ int64_t bootstrap_block_length(int64_t count, double autocorrelation);
 // than kFewestForInterval samples, the result is not a 95 % interval.
 Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation);
 
-// The 95 % percentile interval of median(numerator) / median(denominator). Both are resampled independently, as above,
-// each with its own autocorrelation. None if either has fewer than kFewestForInterval samples or a sample that is not
-// positive. Throws Error like sorted_samples.
+// The 95 % percentile interval of median(numerator) / median(denominator). Both are resampled independently, as for
+// bootstrap_median_interval, each with its own autocorrelation. None if either has fewer than kFewestForInterval
+// samples or a sample that is not positive. Throws Error like sorted_samples.
 std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator,
                                                  std::span<const double> denominator);
 

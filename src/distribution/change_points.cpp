@@ -15,7 +15,7 @@ namespace laptime {
 namespace {
 
 constexpr int kOrders = 199;  // random orders of a permutation test
-// A change is accepted if at most this many orders split equally well: (1 + 1) / (199 + 1) is one in a hundred.
+// A change is accepted if at most this many orders have an equally good split: a p-value of (1 + 1) / (199 + 1) = 1 %.
 constexpr int kMostBetter = 1;
 
 struct Split {

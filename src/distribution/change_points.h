@@ -1,4 +1,4 @@
-// Where a series of figures changes to another level.
+// Finds where a series of figures changes to another level.
 #pragma once
 
 #include <cstddef>

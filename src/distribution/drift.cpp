@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kSignificant = 2.576;  // in standard deviations; a normal variable exceeds it in 1 % of cases
+constexpr double kSignificant = 2.576;  // in standard deviations; 1 % of normal values are farther from the mean
 constexpr size_t kMostGroups = 400;     // bounds the number of pairs
 
 // The samples, or the medians of consecutive groups of equal size. The last samples are left out if they do not fill a

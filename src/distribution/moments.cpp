@@ -20,7 +20,7 @@ Moments moments_of_sorted(std::span<const double> sorted) {
     first += distance;
     second += distance * distance;
   }
-  const long double squares = std::fmax(0.0L, second - first * first / count);  // around the mean
+  const long double squares = std::fmax(0.0L, second - first * first / count);  // sum of squared deviations
   Moments moments;
   moments.total = static_cast<double>(total);
   moments.mean = static_cast<double>(centre + first / count);

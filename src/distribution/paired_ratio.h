@@ -41,9 +41,9 @@ struct PairedRatio {
 // `a` and `b` contain one positive figure per round, for at most kMostRounds rounds. The ratio is the estimate of
 // Hodges and Lehmann (1963) of b / a on a log scale: exp of the median of all pairwise means of log(b / a). Its
 // interval is that of Wilcoxon's signed-rank test. The interval assumes only that noise favours neither side. If each
-// round draws the order of A and B at random, comparing A with itself excludes 1 at most once in a hundred comparisons,
-// whatever disturbs the machine. Throws Error for spans of different lengths, for no or too many rounds, or for a
-// figure that is not a positive finite number.
+// round draws the order of A and B at random, the interval excludes 1 in at most one of a hundred comparisons of A
+// with itself, whatever disturbs the machine. Throws Error for spans of different lengths, for no or too many rounds,
+// or for a figure that is not a positive finite number.
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
 
 // The approximate number of rounds needed to detect `difference`, a fraction, with a probability of 95 % if the rounds

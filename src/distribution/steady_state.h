@@ -21,7 +21,8 @@ enum class Steadiness : uint8_t {
 
 struct SteadyState {
   Steadiness steadiness = Steadiness::kUnknown;
-  // Steps before the later of the last two windows compared: the warm-up if steady state was reached.
+  // Number of steps before the later of the two windows that were compared last. If steady state was reached, these
+  // steps are the warm-up.
   int64_t after = 0;
   double change = 0;  // between these windows: (later median - earlier median) / earlier median
 };

@@ -1,4 +1,4 @@
-// When to stop sampling: a decision from the steps timed so far, made without a clock.
+// Decides from the times of the steps so far when to stop sampling, without reading a clock.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,8 @@ struct SamplingDecision {
 // - enough: the fraction `patience` of the budget is spent, the interval is within interval_enough, and twice the
 //   samples, which narrow the interval by a factor of sqrt(2), would not bring it within interval_within;
 // - noise: twice that fraction is spent, there are at least 20 samples, and either twice as many would not bring the
-//   interval within interval_enough, or, at 20, 40, 80 or 160 samples, it is no narrower than that of the first half;
+//   interval within interval_enough, or, at 20, 40, 80 or 160 samples, the interval is no narrower than that of
+//   the first half of the samples;
 // - time: the budget is spent;
 // - samples: there are max_samples.
 // If the second step shows that the minimum number of steps does not fit into the budget, the run is hurried: it takes
@@ -77,9 +78,9 @@ class StoppingRule {
   explicit StoppingRule(const SamplingLimits& limits = {});
   static StoppingRule fixed(int64_t warmup, int64_t samples);  // throws Error unless warmup >= 0 and samples >= 1
 
-  // `steps`: seconds of each step (or batch of steps, undivided) so far, in order, each a finite number. If only a part
-  // of a step is reported, these are the times of that part. `ends`: wall-clock seconds from the start of the first
-  // step to the end of each one, including unreported parts and the time between steps.
+  // `steps`: seconds of each step (or batch of steps, not divided by its size) so far, in order, each a finite number.
+  // If only a part of a step is reported, these are the times of that part. `ends`: wall-clock seconds from the start
+  // of the first step to the end of each one, including unreported parts and the time between steps.
   SamplingDecision decide(std::span<const double> steps, std::span<const double> ends) const;
 
   // "the 95 % interval of the median is within 1 %", "the budget of 30 s", "200 samples", "10 samples after a warm-up

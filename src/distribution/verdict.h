@@ -53,8 +53,8 @@ struct Observations {
 
 struct Judgement {
   Stability stability = Stability::kStable;
-  // Clauses with their figures: first those that cause the verdict, then those that would cause a better one, and
-  // finally remarks, which cause none.
+  // Clauses with their figures: first the reasons for this verdict, then those that on their own would give a better
+  // verdict, and finally remarks, which do not affect the verdict.
   std::vector<std::string> reasons;
   std::optional<double> lost;  // the largest of the three shares of lost time; none if no share is known
   std::string_view lost_to{};  // kLostToGuests, kLostToQuota or kLostWaiting; empty if no share is known

@@ -67,7 +67,7 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
 }
 
 // Returns how many communication launches must be done before the step. The communication queue itself waits for
-// earlier computation, so for its steps the result is 0.
+// earlier computation, so the result for a communication step is 0.
 size_t Executor::awaited_by(const PlanStep& step) const {
   if (step.queue == kCommunicationQueue || step.waits.empty()) return 0;
   const int last = *std::max_element(step.waits.begin(), step.waits.end());

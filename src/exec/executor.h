@@ -33,7 +33,7 @@ class Executor {
   Timeline run(Marks marks = Marks::kPhases);
   // The device's pool, which provides the values of a step; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }
-  // True if steps with marks of phases run from a recording of the device.
+  // True if run(Marks::kPhases) replays a recording of the device.
   bool is_recorded() const { return recording_ != nullptr; }
   // Runs `count` steps from a recording of the device, even if run() does not use one; calls `before` ahead of each.
   // During this call, values that otherwise come from a pool are in an arena, and outputs of earlier steps are lost.

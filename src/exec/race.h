@@ -30,8 +30,8 @@ std::optional<size_t> fastest_of(const RaceResult& result, const std::function<b
 inline constexpr double kClearLead = 1.05;
 size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>& is_favoured);
 
-// The candidates that might win another race against `candidate`, including itself: those that `counts` selects and
-// whose time is within a factor kClearLead of the candidate's.
+// The candidates that might win another race against `candidate`: those that `counts` selects and whose time is within
+// a factor kClearLead of the candidate's. If `counts` selects `candidate`, the result includes it.
 std::vector<size_t> tied_with(const RaceResult& result, size_t candidate, const std::function<bool(size_t)>& counts);
 
 }  // namespace laptime

@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// The median time of a step without launches, which timing adds to every step.
+// The median time of a step without launches: the overhead that timing adds to every step.
 Seconds time_of_empty_step(Backend& backend);
 
 // Times of loops of dependent additions. A loop takes time in proportion to its rounds, and is timed like a step.

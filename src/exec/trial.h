@@ -22,9 +22,9 @@ class Trial {
   // the step does not read, which the kernel therefore does not write.
   static int64_t bytes(const Signature& signature, IndexSet absent, const Kernel& kernel);
 
-  // Fills floating-point inputs with random numbers around 0, because products of zeros run faster than real work, and
-  // integers and masks with 0. `memory` must have the maximum of `bytes` over the kernels, aligned to 64. Backend,
-  // signature and memory must outlive the trial.
+  // Fills integers and masks with 0, and floating-point inputs with random numbers around 0, because products of zeros
+  // run faster than real work. `memory` must have the maximum of `bytes` over the kernels, aligned to 64 bytes.
+  // Backend, signature and memory must outlive the trial.
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
   // Runs the kernel, which the backend has prepared, and returns the time of a launch. On a device with its own clock,

@@ -145,7 +145,7 @@ class TraceWriter {
       return;
     }
     write_complete("gpu_user_annotation", slice.name, kStream, slice.begin, slice.end, "");
-    std::vector<size_t> tiny;  // adjacent launches that do not have a slice yet
+    std::vector<size_t> tiny;  // adjacent short slices that have not been written yet
     const size_t end = index + 1 + slice.inside;
     for (size_t i = index + 1; i < end; i += timeline_.slices[i].inside + 1) {
       if (timeline_.slices[i].end - timeline_.slices[i].begin < detail_.shortest) {

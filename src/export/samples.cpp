@@ -75,7 +75,7 @@ std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
 // ---- Google Benchmark
 
-// Times of one benchmark. Records without differing facts are its repetitions.
+// Times of one benchmark. Records with the same name and facts are repetitions of the benchmark.
 struct Family {
   std::string name;
   std::vector<double> seconds;

@@ -28,9 +28,9 @@ struct StepSpan {
   int64_t end = 0;
 };
 
-// First one slice for each warm-up step of the record, then the slices of the chosen steps, without the untraced time
-// between those steps. An outer slice comes before its inner ones; adjacent launches in the same phase, module or range
-// share one slice for it. Names live as long as the trace.
+// The slices begin with one for each warm-up step of the record. The slices of the chosen steps follow, without the
+// untraced time between those steps. An outer slice comes before its inner ones; adjacent launches in the same phase,
+// module or range share one slice for it. Names live as long as the trace.
 struct StepSlices {
   std::vector<Slice> slices;
   std::vector<StepSpan> steps;

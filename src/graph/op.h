@@ -129,26 +129,26 @@ struct OpCard {
   // Returns attributes with which the rows of output 0 are padded (padded_type). Returns nothing if the op cannot pad
   // them. Null: the op never can.
   std::optional<Attributes> (*pad_rows)(const Attributes&) = nullptr;
-  // Inputs that may have padded rows and are then read at least as fast as without gaps.
+  // Inputs whose rows may be padded: the op reads padded rows at least as fast as contiguous ones.
   IndexSet reads_padded_rows{};
   // Lowers the op to the ops of its decomposition, for one group of rows at a time, so that the backward of a group can
   // follow its forward before the next group begins. To this end, the nodes of a group are deferred. Used instead of
   // `decompose` where the op is kept whole.
   std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
-  // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory, or a
-  // GPU (`on_gpu`) has no fast kernel for the whole op. Null: never.
+  // True if the op should be lowered for these inputs: because its decomposition is faster and needs hardly more
+  // memory, or because `on_gpu` is true and GPUs have no fast kernel for the whole op. Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in, bool on_gpu) = nullptr;
-  // An op that does the same and also writes the next value of output 0's state in another number type, so that the
-  // next step need not cast the state. The copy is the first input, and the next copy the first output, before all
-  // operands of this op. Null: none.
+  // An op that does the same and also updates a copy of output 0's state in another number type, so that the next step
+  // need not cast the state. The copy is its first input, and the updated copy its first output; the operands of this
+  // op follow. Null: none.
   const OpCard* with_copy = nullptr;
   // True if the op's kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // Output i is the next value of input i, for any number of inputs. An output may have another layout than its input,
-  // as another view of the same bytes.
+  // Output i is the next value of input i, for any number of inputs. An output may have a different layout from its
+  // input, as a different view of the same bytes.
   bool updates_each = false;
   // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
   // the types agree.
@@ -158,8 +158,8 @@ struct OpCard {
   // computes other constants within the step.
   bool is_module_buffer = false;
 
-  // kCommunication only: the op that waits for the communication, before any node reads its outputs. Output i depends
-  // on input i alone, so several nodes may be merged into one.
+  // kCommunication only: the op that waits for the communication, before any node reads the communicated values.
+  // Output i depends on input i alone, so several nodes may be merged into one.
   const OpCard* wait = nullptr;
   // kCommunication only: runs once before forward reads the output and again before backward does, so that the output
   // is not kept in between.
