@@ -181,7 +181,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(setup.total)},
     {"placement_time", kSeconds, kLower, "time until the launcher had started the process of the point",
      LAPTIME_FIELD(setup.placement)},
-    {"transient_excess", kSeconds, kLower, "extra time of the first steps over the same number of steady steps",
+    {"transient_excess", kSeconds, kLower, "extra time of first steps over the same number of steady steps",
      LAPTIME_FIELD(transient.excess)},
 });
 

@@ -62,8 +62,8 @@ class RankProcess {
         is_complete = run_point(group, parse_rank_request(request));
         if (is_complete) gather(group, {});
       }
-      poll(nullptr, 0,
-           static_cast<int>(kReadGrace.count() * 1e3));  // meanwhile the reader of the result ends this process
+      // Meanwhile the process that reads the result ends this one.
+      poll(nullptr, 0, static_cast<int>(kReadGrace.count() * 1e3));
     } catch (const std::exception& error) {
       report_failure(fmt::format("rank {} of {}: {}", group.rank(), group.size(), error.what()));
     }
