@@ -31,7 +31,7 @@ struct CompositeUse {
   LAPTIME_FIELDS(op, whole, reason)
 };
 
-// The number of nodes in the graph after one pass over it.
+// Node counts of the graph after one compiler pass.
 struct PassOutcome {
   std::string pass;
   int64_t nodes = 0;
@@ -111,8 +111,8 @@ struct MemoryNeed {
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)
 };
 
-// Fields that cannot be determined are empty: for an invalid point, all except `name` and `refused`; for a point that
-// the device cannot run, `machine`, `kernels`, `threads` and `memory`.
+// Fields that cannot be determined are empty. For an invalid point, only `name` and `refused` are set. For a point that
+// the device cannot run, `machine`, `kernels`, `threads` and `memory` are empty.
 struct Explanation {
   std::string name;
   std::string refused;  // why the point cannot run, apart from a lack of memory; otherwise empty
@@ -121,7 +121,7 @@ struct Explanation {
   JsonObject config;
   int64_t parameters = 0;
   std::vector<ParameterGroup> parameter_groups;
-  double model_flops_forward = 0;  // by the model's formula, regardless of the pass
+  double model_flops_forward = 0;  // from the model's formula; the same for every pass
   double model_flops_backward = 0;
   double model_flops_attention = 0;  // part of forward; causal attention needs only half of it
   double model_flops_head = 0;       // part of forward

@@ -22,7 +22,7 @@ struct FoundRecord {
   std::optional<StepTrace> trace;
 };
 
-// Throws Error unless the record and, if present, its `trace` are valid.
+// Parses a record and, if present, its `trace`. Throws Error if either is invalid.
 FoundRecord found_record(std::string_view text) {
   FoundRecord found{.record = parse_record(text), .json = Json::parse(text), .trace = {}};
   if (const Json* const trace = found.json.find("trace")) {

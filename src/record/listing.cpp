@@ -42,7 +42,7 @@ constexpr std::array<const char*, 15> kConfigKeys{
     "num_heads", "num_layers", "context_length", "batch_size", "vocab_size", "d_ff",  "threads"};
 constexpr size_t kConfigKeysOfNames = 4;
 
-// Statistics of the pass's time (Record::main_time), and the phases whose counts and medians are columns.
+// Columns for times: these statistics of the pass's time (Record::main_time), and the counts and medians of kPhases.
 struct TimeFields {
   LAPTIME_FIELDS(count, mean, median, std, std_population, min, max, ci_low, ci_high)
 };
@@ -224,7 +224,7 @@ bool is_valid(const Record& record) {
 Extent extent_of(std::string_view column) {
   const Metric* const metric = find_metric(column);
   if (metric == nullptr) return extent_of_path(column);
-  // Reading a metric needs the extent of every path in its formula.
+  // A metric needs the largest extent of the paths in its formula.
   Extent extent = Extent::kNames;
   for (std::string_view rest = metric->formula; !rest.empty();) {
     const size_t end = std::min(rest.find(' '), rest.size());

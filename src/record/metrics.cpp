@@ -157,7 +157,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"requested_memory", kBytes, kLower, "peak bytes requested by tensors, without alignment, gaps and page rounding",
      LAPTIME_FIELD(memory.requested_bytes)},
     {"reserved_memory", kBytes, kLower,
-     "peak device memory reserved for tensors: blocks, or the size of an allocator's pool",
+     "peak device memory reserved for tensors: single allocations, or an allocator's pool",
      LAPTIME_FIELD(memory.reserved_bytes)},
     {"resident_memory", kBytes, kLower,
      "memory in use before a step begins: weights, optimizer states, inputs, constants",
@@ -181,7 +181,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(setup.total)},
     {"placement_time", kSeconds, kLower, "time until the launcher had started the process of the point",
      LAPTIME_FIELD(setup.placement)},
-    {"transient_excess", kSeconds, kLower, "extra time of the first steps compared with as many steady ones",
+    {"transient_excess", kSeconds, kLower, "extra time of first steps over the same number of steady steps",
      LAPTIME_FIELD(transient.excess)},
 });
 

@@ -17,10 +17,10 @@
 
 namespace laptime {
 
-struct DocumentFile;  // data/json_documents.h
+struct DocumentFile;  // defined in data/json_documents.h
 
-// Each struct lists its fields once, with their units, in the order of the JSON keys; config/fields_json.h derives
-// writing and reading from that list. Unknown numbers are empty optionals, which are null in JSON.
+// Each struct lists its fields once, with their units, in the order of the JSON keys; config/fields_json.h uses that
+// list to write and to read the JSON. Unknown numbers are empty optionals, which are null in JSON.
 
 enum class Status : uint8_t { kOk, kOutOfMemory, kUnsupported, kTimeout, kFailed, kInterrupted };
 

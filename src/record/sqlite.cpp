@@ -128,7 +128,7 @@ void Database::transact(const std::function<void()>& write) {
     write();
     execute("COMMIT");
   } catch (...) {
-    // Fails if SQLite has already rolled back by itself, for example after a full disk.
+    // The error is ignored: SQLite may have rolled back already, for example because the disk is full.
     sqlite3_exec(handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
     throw;
   }

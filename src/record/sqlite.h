@@ -62,8 +62,8 @@ class Statement {
 
 class Database {
  public:
-  // Opens a file for reading and writing, or only for reading if the file system does not allow more. Every call waits
-  // up to 30 s for locks of other processes, or 1 s after `stop` has become true. On a file system without locks,
+  // Opens a file for reading and writing, or only for reading if the file cannot be written. Every call waits for locks
+  // of other processes for up to 30 s, or until 1 s after `stop` has become true. On a file system without locks,
   // throws StoreUnavailable if `create` is true, and otherwise reads the file without locking it.
   Database(std::filesystem::path path, bool create, std::function<bool()> stop = {});
   Database(const Database&) = delete;

@@ -82,7 +82,7 @@ double StepTrace::mean_seconds(size_t launch) const {
 bool is_measured(const StepTrace& trace) { return !trace.untraced.empty() && trace.mark != 0.0; }
 
 std::optional<double> traced_over_untraced(const StepTrace& trace) {
-  // Without marks, the total of a traced step is copied from an untraced step, so the ratio would say nothing.
+  // Without marks, the total of a traced step is copied from an untraced step, so the ratio would be meaningless.
   if (trace.untraced.empty() || trace.steps.empty() || !trace.mark) return std::nullopt;
   const double untraced = median(trace.untraced);
   double traced = 0;

@@ -72,15 +72,16 @@ struct TracedStep {
   double total = 0;               // seconds of the whole step
   std::vector<int64_t> launches;  // nanoseconds of each launch
   // Begin and end of each communication launch, two numbers each, in nanoseconds from the beginning of the step.
-  // Communication runs alongside other launches; its entry in `launches` is only the time to start it.
+  // Communication runs alongside other launches, so the entry of such a launch in `launches` is only the time to start
+  // the communication.
   std::vector<int64_t> communication{};
 
   friend bool operator==(const TracedStep&, const TracedStep&) = default;
   LAPTIME_FIELDS((kSeconds, begin, total), launches, communication)
 };
 
-// How busy a device was: in traced steps, during which it recorded its own activity, and in steps replayed as a
-// recorded graph, in which no kernel waits for the host. Empty for a device that supports neither.
+// How busy a device was in traced steps, in which it recorded its own activity, and how long steps took when they were
+// replayed as a graph, in which no kernel waits for the host. Empty for a device that supports neither.
 struct DeviceUse {
   std::string records;           // what recorded the activity: "CUPTI"
   std::string missing;           // why there are no records; empty if there are
@@ -106,7 +107,8 @@ struct StepTrace {
   std::vector<double> untraced;   // seconds of steps without timestamps, alternating with `steps`
   std::optional<double> mark;     // seconds that one timestamp takes; none if the device recorded the launches
   DeviceUse device;
-  // FLOP/s of matrix products in this step's type, and main-memory bytes/s, as measured or used for the prediction.
+  // FLOP/s of matrix products in this step's number type, and main-memory bytes/s, as measured or used for the
+  // prediction.
   std::optional<double> peak_flops, bandwidth;
   std::optional<double> datasheet_flops, datasheet_bandwidth;  // from the device's data sheet; FLOP/s, bytes/s
   std::optional<int64_t> cache_bytes;                          // size of the last-level cache

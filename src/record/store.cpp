@@ -64,7 +64,8 @@ class Scan {
     for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kBatch))) {
       const std::span<const int64_t> batch = ids.first(std::min(ids.size(), kBatch));
       const std::vector<bool> found = read_batch(rows, batch, extent, records);
-      // The store is no longer locked here, because the reader of our output may take any amount of time.
+      // The batch has been read, so the store is not locked during `visit`, which may wait long for whoever reads our
+      // output.
       for (size_t i = 0; i < batch.size(); ++i) {
         if (!(found[i] ? visit(batch[i], records[i]) : visit_whole(batch[i], visit))) return;
       }

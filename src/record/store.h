@@ -170,7 +170,7 @@ class Store {
     std::string run;
     std::string created;    // date when the run began
     int64_t taken_id = 0;   // id of a record that the run took
-    int64_t newest_id = 0;  // the largest id at that time
+    int64_t newest_id = 0;  // the largest record id when the run took its records
   };
   std::optional<Resumed> newest_resumed() const;
 

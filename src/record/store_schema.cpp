@@ -23,7 +23,7 @@ using sqlite::Statement;
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
 
 // The statements that turn version n - 1 into version n; a new file runs all of them. To change the schema, append to
-// them, raise kVersion, and add the previous schema to tests/record/old_schemas.h.
+// this list, raise kVersion, and add the previous schema to tests/record/old_schemas.h.
 std::array<std::string, kVersion> versions() {
   return {
       // The record's JSON is the only source; the other columns of `records` are derived from it.

@@ -40,7 +40,7 @@ struct PointAnswer {
   void keep(Table table);                    // only for programs
   void draw(std::function<std::string(const TextStyle& style)> picture);
   void fill(std::vector<std::string> words, bool is_indented = true);  // wraps the words into as few lines as needed
-  void say_findings(std::initializer_list<std::string_view> kinds);    // says findings of these kinds, indented
+  void say_findings(std::initializer_list<std::string_view> kinds);    // says findings of these kinds on indented lines
 };
 
 // Returns an answer with the record's name, status and reason, and no parts yet.

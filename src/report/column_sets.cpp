@@ -125,9 +125,9 @@ std::string times_text(const Record& record, std::string_view phase, const Headi
 enum Flags : unsigned { kText = 1, kSetting = 2, kOfPhase = 4, kDoubt = 8 };
 constexpr std::string_view kSample = "std divides by n - 1 (sample)";
 
-// `source` is a column name, or two names joined by '|' ("label|name"), where the first that has a value is used; a
-// statistic of a phase's time ("forward:mean") or, as ":mean", of the row's time; or an entry of kReaders ("=steps").
-// Empty: the title is also the source.
+// `source` is one of these: a column name; two names joined by '|' ("label|name"), of which the first with a value is
+// used; a statistic of a phase's time ("forward:mean") or of the row's time (":mean"); an entry of kReaders ("=steps").
+// If `source` is empty, the title is the source.
 struct Definition {
   std::string_view title;
   std::string_view source = {};
@@ -138,7 +138,7 @@ struct Definition {
   Text text_of = nullptr;
   std::string_view note = {};
   std::string_view shown = {};
-  std::string_view id = {};  // for column sets, if another column has the same title
+  std::string_view id = {};  // name by which column sets refer to this column, if another column has the same title
 };
 
 constexpr Unit kPlain = Unit::kNone;
@@ -247,8 +247,8 @@ constexpr std::array kSets{
               true},
     ColumnSet{
         "attention", "",
-        "attention by itself: time of each phase, and memory: resident (model mem in the source documents), "
-        "before_backward (model+fwd mem)",
+        "attention by itself: time of each phase, and memory (resident and before_backward are model mem and "
+        "model+fwd mem in the source documents)",
         "context,d_model,dtype@2,mode,forward,backward,resident@4,+forward@3,before_backward@1,+backward@5,peak@1,"
         "verdict@6"},
     ColumnSet{"first_steps", "", "effect of warm-up: mean, standard deviation and the first samples",

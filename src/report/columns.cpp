@@ -200,7 +200,7 @@ std::vector<Column> columns_of(std::string_view list, const Records& records) {
     }
     if (columns.size() > kMaxColumns) throw Error::format("--columns: more than {} columns; give fewer", kMaxColumns);
   }
-  // A list of single columns prints one row per record and no rows for phases.
+  // Phases get rows only if a column set asks for them.
   for (Column& column : columns) column.of_phase = column.of_phase && has_phases;
   return columns;
 }

@@ -22,8 +22,8 @@ namespace laptime {
 
 // The source that a column name refers to: the tag of a metric ("tokens_per_second"), a key of the schema or of the
 // configuration ("d_model"), or a dotted path ("time.step.median", "loss.values.0"). Short names and table headers
-// resolve to one source ("ctx", "tokens/s", "median (95 % interval)"), or to two joined by '|' ("mfu"), where the first
-// that has a value is used. Any other name is returned unchanged, as are derived columns: "predicted", "system" and
+// resolve to one source ("ctx", "tokens/s", "median (95 % interval)"), or to two joined by '|' ("mfu"), of which the
+// first with a value is used. Any other name is returned unchanged, as are derived columns: "predicted", "system" and
 // "model".
 std::string resolved_column(std::string_view name);
 
@@ -50,7 +50,7 @@ class ColumnValue {
   };
   static Json of_part(const Part& part, const Record& record);
 
-  std::vector<Part> parts_;  // the first one that has a value is used
+  std::vector<Part> parts_;  // the first part with a value is used
 };
 Json value_of(const Record& record, std::string_view column);
 
@@ -89,7 +89,8 @@ struct Column {
   size_t width = 6;                // minimum width in a table that is printed incrementally
   // `phase` is empty for the requested pass.
   std::function<Json(const Record& record, std::string_view phase)> read;
-  // The cell as shown to people; null: the value in the column's unit. Without a heading, names are written in full.
+  // Formats a cell for people; if null, the value is shown in the column's unit. Without a heading, names are not
+  // shortened.
   std::function<std::string(const Record& record, std::string_view phase, const Heading* heading)> text_of{};
   // Half-width of the 95 % interval as a fraction of the value; determines how many digits a cell shows. Null: unknown.
   std::function<std::optional<double>(const Record& record, std::string_view phase)> uncertainty{};

@@ -30,8 +30,8 @@ std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side
   return times;
 }
 
-// The half of the rounds with the shortest traced steps, which were least disturbed. Adding the times of A and B
-// favours neither side.
+// The half of the rounds with the shortest traced steps, which were least disturbed. Rounds are ordered by the sum of
+// A's and B's times, which favours neither side.
 std::vector<ComparedRound> quiet_half(std::vector<ComparedRound> rounds) {
   std::ranges::stable_sort(rounds, {}, [](const ComparedRound& round) { return round.a.traced + round.b.traced; });
   rounds.resize((rounds.size() + 1) / 2);
@@ -149,7 +149,7 @@ bool has_same_ops(const ComparedRound& round, const std::string& part) {
   return std::ranges::equal(a->second, b->second, {}, name, name);
 }
 
-// Mean launch seconds of a traced step, summed by key, largest difference first.
+// For A and B, the mean seconds of the launches of a traced step, summed by key; largest difference first.
 template <class Key>
 std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rounds, const Key& key) {
   std::map<std::string, PartDifference> sums;
@@ -227,7 +227,8 @@ std::string rounds_sentence(const std::vector<double>& ratios) {
   return text;
 }
 
-// Reports the part with the largest share of the difference; nothing if all parts changed in the other direction.
+// Reports the part that contributes most to the difference; reports nothing if no part changed in the direction of the
+// whole step.
 void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
                const PartDifference& whole) {
   const auto cause = std::ranges::find_if(

@@ -46,7 +46,7 @@ std::string reason_chosen(const std::string& by) {
   return by == "first" ? "first in the list; bench measures the choices before it runs" : "";
 }
 
-// One line for each reason, with the kernels that are rejected for it.
+// One line for each reason, with the kernels that are rejected for that reason.
 std::string rejected_text(const std::vector<RefusedKernel>& all) {
   std::string text;
   for (const RefusedKernel& first : all) {

@@ -356,7 +356,7 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
     });
     ids_ = std::move(matching);
   };
-  if (filter.extent() > Extent::kListed) narrow_down(Extent::kListed);  // so that few records are read as a whole
+  if (filter.extent() > Extent::kListed) narrow_down(Extent::kListed);  // cheap; leaves few records to read in full
   narrow_down(filter.extent());
 }
 

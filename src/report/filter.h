@@ -48,7 +48,7 @@ class Filter {
   void require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids = {});
 
   // Selects the records of one command: those with its run id, and those that it took from the store (`ids`,
-  // ascending). Ratios then compare any of these records with each other.
+  // ascending). Ratios may then compare any two of these records, even from different runs.
   void require_command(const std::string& run, std::vector<int64_t> ids);
   bool requires_command() const { return command_.has_value(); }
   // Whether a record satisfies require_command, which must have been called.

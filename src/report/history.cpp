@@ -38,9 +38,9 @@ struct Series {
   std::vector<Entry> entries;
 };
 
-// The arithmetic and the options that decide what was measured and how, as words of a name: "threads:2". Omits
-// step counts that the stopping rule chose, time limits, and the version of another program, which changes from build
-// to build. Also omits defaults, so that records of a build that lacks an option match those of a build that has it.
+// The arithmetic and the options that decide what was measured and how, written as in names: "threads:2". Omits step
+// counts that the stopping rule chose, time limits, and the version of another program, which changes from build to
+// build. Also omits defaults, so that records of a build that lacks an option match those of a build that has it.
 std::set<std::string> conditions_of(const Record& record) {
   static const Json kDefaults = to_json(RunConfig());
   const bool has_given_steps = record.stopping.rule == "fixed";
@@ -58,7 +58,7 @@ std::set<std::string> conditions_of(const Record& record) {
   return conditions;
 }
 
-// The condition as a word of a name: a file without its folder.
+// The condition as written in a name, where files are named without their folders.
 std::string word_of(const std::string& condition) {
   const size_t slash = condition.rfind('/');
   if (slash == std::string::npos) return condition;

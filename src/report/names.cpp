@@ -135,7 +135,7 @@ void Heading::add(const Record& record) {
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
   if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
-  // A planned point has no machine yet. Its empty card name would count as the CPU.
+  // A planned point has no machine yet, and its empty GPU name would be taken for the CPU.
   if (!is_predicted(record) && !record.machine.json().empty()) cards_.insert(device_card_name(record));
   if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
   if (std::string device = record.config.text("device"); !device.empty()) devices_.insert(std::move(device));

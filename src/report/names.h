@@ -25,7 +25,7 @@ std::string point_line(const Record& record);
 
 bool is_attention(const Record& record);
 
-// The card that ran the record's point, such as "NVIDIA H200"; empty if the CPU ran it.
+// The GPU that ran the record's point, such as "NVIDIA H200"; empty if the CPU ran the point.
 std::string device_card_name(const Record& record);
 // The full processor name, "AMD EPYC 9R14 96-Core Processor", and its short form, "AMD EPYC 9R14".
 std::string processor_name(const Record& record);
@@ -73,7 +73,7 @@ class Heading {
   std::set<std::vector<std::string>> without_own_;  // parts of rows whose short name is empty so far
   std::set<std::string> devices_;                   // empty unless some row is predicted
   std::set<std::string> machines_;
-  std::set<std::string> cards_;  // names of the cards that ran rows; an empty name stands for the CPU
+  std::set<std::string> cards_;  // names of the GPUs that ran rows; an empty name stands for the CPU
   std::set<std::string> commits_;
   std::string first_created_;
   std::string last_created_;

@@ -105,7 +105,7 @@ std::string parts_of(const SetupTimes& times) {
   return parts.empty() ? "" : fmt::format(" ({})", joined(parts, ", "));
 }
 
-// "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; only the bytes if they are not those of a shape.
+// "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; only "8.00 GiB" if the shape does not give that size.
 std::string product(const TensorUse& tensor) {
   std::string bytes = format_bytes(tensor.bytes);
   double numel = 1;  // exact up to 2^53 elements
@@ -247,7 +247,7 @@ void TrustLine::add(const Record& record) {
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time));
   if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
   const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
-  // Every other cause of an unstable verdict already shows in lost_, few_samples_ or uncertainty_.
+  // Except for a debug build, every cause of an unstable verdict already shows in lost_, few_samples_ or uncertainty_.
   const bool is_debug_build = verdict.rating == name_of(Stability::kUnstable) && !is_busy &&
                               known_within(*time).value_or(0) <= kTrustedWithin &&
                               record.binary.build_type != "Release";

@@ -85,7 +85,8 @@ Table phase_times_table(const std::vector<Finding>& findings) {
   return table;
 }
 
-// A table that compares two profiles: the view that shows it, its name, the key of its rows, and a test for launches.
+// A table that compares two profiles: the view that shows it, its name, the key of its rows, and a test that selects
+// launches (null: all).
 struct ComparedRows {
   ProfileView view;
   const char* name;
@@ -101,7 +102,7 @@ constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_cla
                                             [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
                                             [](const TraceLaunch& l) { return !l.range.empty(); }}};
 
-// Adds the ratio, for people with its interval, and the ends of the interval for programs.
+// Adds a cell with the ratio, shown to people with its interval, and two cells with the ends of the interval.
 void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>& interval,
                std::vector<TableCell>& cells) {
   TableCell& cell = cells.emplace_back(ratio);

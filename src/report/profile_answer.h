@@ -27,7 +27,7 @@ enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) { return choices<ProfileBy>("name", "shape", "layer", "phase"); }
 
-// Whether `by` applies to the view: it changes the rows, or the rows are always split that way (ops by phase).
+// Whether `by` applies to the view. True also for a view that always splits its rows that way (ops by phase).
 bool splits(ProfileView view, ProfileBy by);
 
 struct ProfileQuery {
@@ -54,7 +54,7 @@ std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& qu
 // keeps the parts that differ most. The summary compares classes and parts of the model.
 PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, const ProfileQuery& query);
 
-// One row per pair of points in two number types: the time of casts, and the speed-up that is left despite them.
+// One row per pair of points in two number types: the time of casts, and the speed-up that remains despite the casts.
 Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs);
 
 // How the share of each class changes from one profile to the next (inference, forward_backward, step). Shares are

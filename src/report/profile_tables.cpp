@@ -87,8 +87,8 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
   return std::max(0.0, seconds);
 }
 
-// A table of sums, cut to `top` rows: the first in the requested order or, without one, the slowest. In a tree,
-// parents are at least as slow as their children, so a kept row has all of its parents.
+// A table of sums, cut to `top` rows: the first ones in the order that the query requests or, if it requests none, the
+// slowest. The slowest rows of a tree include their parents, because a parent takes at least as long as its children.
 Table sum_table(const std::string& name, std::string_view text_columns, const std::vector<SumRow>& rows,
                 const StepTrace& trace, const ProfileQuery& query) {
   const double step = totals_of(trace).step;
@@ -124,7 +124,8 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
   return table;
 }
 
-// Sorts rows by time, longest first; if `by_phase`, within each phase, and the phases in the order of execution.
+// Sorts rows by time, longest first. With `by_phase`, groups rows by phase in execution order, and sorts within each
+// phase.
 std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& trace, bool by_phase) {
   std::ranges::stable_sort(rows, std::greater{}, [](const SumRow& row) { return row.sum.total; });
   if (!by_phase) return rows;
@@ -217,7 +218,8 @@ class ScopeTree {
   }
 
  private:
-  // The outermost modules down to a depth, one per line; empty for a launch that is not nested that deep.
+  // The names of the enclosing modules down to `depth`, outermost first, one per line; empty for a launch that is not
+  // nested that deep.
   static std::string path_of(const TraceLaunch& launch, size_t depth, bool each_layer, bool by_phase) {
     std::vector<std::string> modules;
     if (by_phase) modules.emplace_back(launch.phase);

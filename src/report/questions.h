@@ -23,7 +23,8 @@ struct Answer {
 };
 
 // One answer per question that the points can answer, in the order of docs/tutorial.md. An answer about a single point
-// names the point; unless the question asks for an extreme, that is the first point with the required data.
+// names the point: the extreme that the question asks for or, for any other question, the first point with the required
+// data.
 std::vector<Answer> answer_questions(std::span<const QuestionedPoint> points);
 
 }  // namespace laptime

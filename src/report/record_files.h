@@ -20,8 +20,8 @@ namespace laptime {
 void csv(const Records& records, std::string_view columns, const TextSink& sink, std::string_view mfu = "mfu");
 
 using NamedCells = std::vector<std::pair<std::string, Json>>;
-// Comma-separated values of the cells that `cells_of` returns for each record, with a column for each name. A name that
-// first occurs in a later record gets a column after that of the name before it in the record.
+// Comma-separated values of the cells that `cells_of` returns for each record, with a column for each name. If a name
+// first occurs in a later record, its column follows the column of the name that precedes it in that record.
 void csv_of_cells(const Records& records, const std::function<NamedCells(const Record&)>& cells_of,
                   const TextSink& sink);
 

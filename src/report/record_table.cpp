@@ -227,7 +227,7 @@ struct TableStream::State : Rows {
     Table table = empty_table();
     table.with_header = !style.quiet;
     for (size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].speedups) table.columns[i].width = columns[i].width;  // baselines are not known yet
+      if (columns[i].speedups) table.columns[i].width = columns[i].width;  // fixed, because ratios are not known yet
     }
     size_t examples = 0;
     expected.each(extent(), [&](const Record& record) {

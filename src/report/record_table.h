@@ -30,9 +30,9 @@ struct TableStyle {
 };
 
 // The default columns show one record as a few sentences (report/point_text.h), and several records as one row each,
-// with phases as columns and, for up to kFewRecords rows that vary how a step is computed, with speed-ups. The column
-// set "attention" gives the records of attention by itself one row per size (AttentionTable). Other columns give one
-// row per record, and one per phase if a column set requests it.
+// with phases as columns. Speed-ups are added for up to kFewRecords rows that differ in how a step is computed. With
+// the column set "attention", records of attention by itself get one row per size (AttentionTable). Other columns give
+// one row per record, and one per phase if a column set requests it.
 //
 // Below the rows come the parts that all rows share, and a line that begins with "!" if the times are uncertain.
 class TableStream {

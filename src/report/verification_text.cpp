@@ -23,7 +23,7 @@ std::string line(const Comparison& comparison, size_t width) {
   return without_trailing_spaces(std::move(text)) + "\n";
 }
 
-// The comparison nearest to its limit, or one beyond its limit; null if all comparisons were skipped.
+// The first comparison beyond its limit or, if there is none, the one nearest to its limit; null if all were skipped.
 const Comparison* worst(const VerifiedGroup& group) {
   const auto share_of_limit = [](const Comparison& one) {
     const bool is_within = one.distance <= one.allowed && one.allowed > 0;

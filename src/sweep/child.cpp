@@ -95,7 +95,7 @@ std::optional<int64_t> KernelKills::count() {
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
-constexpr double kSlowerStep = 30;    // times the slowest earlier step; large, because other programs may slow a step
+constexpr double kSlowerStep = 30;    // limit as a multiple of the slowest earlier step; other programs may slow a step
 constexpr Seconds kExitGrace{2};      // time for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
@@ -176,7 +176,7 @@ class Listener {
       handle_stops(signals_.count() + asked_stops_);
       wait_for_input(killed_ ? Seconds(-1) : std::min(kTick, limits.timeout - elapsed_));
       const Seconds now = host_now();
-      // If more time has passed, this process was suspended, and the child probably was too.
+      // If more than two ticks have passed, this process was suspended, and the child probably was too.
       const Seconds passed = std::min(now - last, 2 * kTick);
       last = now;
       elapsed_ += passed;

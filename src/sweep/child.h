@@ -19,7 +19,7 @@ using PointBody = std::function<PointResult(const PointHooks&)>;
 struct ChildLimits {
   Seconds timeout;      // for the whole point
   Seconds silence{30};  // without a sign of life, that is, CPU time of the child or a message
-  // Descriptor from the process that wants the result: input counts as a stop signal, and end of file kills the child.
+  // Input from the process that wants the result: any bytes count as a stop signal, and end of file kills the child.
   // -1: none.
   int asker = -1;
 };

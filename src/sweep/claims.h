@@ -12,8 +12,8 @@
 
 namespace laptime {
 
-// A claim is exclusive while the object exists. The kernel releases it when this process and its child processes have
-// ended, for whatever reason.
+// A claim is exclusive while the object exists. If this process ends early, for whatever reason, the kernel releases
+// the claim once its child processes have ended too.
 
 // A claim on a point, which excludes other programs that use the same store.
 class PointClaim {

@@ -54,8 +54,8 @@ inline constexpr size_t kMostPlanned = 24;
 std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
                                            const std::function<void(size_t)>& begin = {});
 
-// Estimates the time left from the expected times, or in proportion to FLOPs if a point has none. If an expected time
-// is rough, there is no estimate before the first point has run.
+// Estimates the time left from the expected times, or, if some point has no expected time, in proportion to FLOPs. If
+// an expected time is rough, there is no estimate before the first point has run.
 TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
 
 }  // namespace laptime

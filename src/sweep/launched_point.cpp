@@ -17,10 +17,10 @@
 namespace laptime {
 namespace {
 
-constexpr Seconds kResultGrace{60};        // after the timeout of a point, for its process to report the timeout itself
-constexpr Seconds kStopGrace{30};          // for a stopped point to send its samples
-constexpr Seconds kLauncherExitGrace{30};  // for a launcher to exit after the result
-constexpr Seconds kLauncherEndGrace{5};    // for a launcher to end its program, before it is killed
+constexpr Seconds kResultGrace{60};        // time for a process to report that its point timed out
+constexpr Seconds kStopGrace{30};          // time for a stopped point to send its samples
+constexpr Seconds kLauncherExitGrace{30};  // time for a launcher to exit after the result
+constexpr Seconds kLauncherEndGrace{5};    // time for a launcher to end its program before we kill the launcher
 constexpr size_t kKeptText = size_t{16} << 10U;
 
 void keep_end(std::string& text, std::string_view more) {

@@ -31,7 +31,7 @@ class LaunchedPoint {
   void add_to(std::vector<pollfd>& polled) const;
 
   struct Answers {
-    std::function<std::string(const PointHello&)> known;  // returns the answer to a hello; empty: end of the input
+    std::function<std::string(const PointHello&)> known;  // returns the answer to a hello; empty: ends the input
     std::function<void(const PointProgress&)> progress;
   };
   // Reads and writes as much as possible without waiting, and ends the launcher if its time is up.

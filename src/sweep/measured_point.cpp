@@ -41,7 +41,7 @@ PointResult measured_point(const ResolvedPoint& point, const Record& described, 
                            const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
                            const ChildCallbacks& callbacks, const RankPipes& ranks) {
   const bool has_ranks = point.config.ranks > 1 && point.is_measured();
-  if (has_ranks) limits.silence = limits.timeout;  // the process waits for ranks, which monitor each other
+  if (has_ranks) limits.silence = limits.timeout;  // the child only waits; the ranks detect hangs
   PointResult result = run_in_child(
       described,
       [&](const PointHooks& hooks) {

@@ -26,7 +26,7 @@
 namespace laptime {
 namespace {
 
-constexpr Seconds kReadGrace{5};  // for the parent to read the result before a failed rank ends the run
+constexpr Seconds kReadGrace{5};  // time for the parent to read the result before a failed rank ends the run
 
 void report_failure(const std::string& reason) {
   send_text(STDERR_FILENO, fmt::format("{}{}\n", kRankFailure, reason));
@@ -62,7 +62,8 @@ class RankProcess {
         is_complete = run_point(group, parse_rank_request(request));
         if (is_complete) gather(group, {});
       }
-      poll(nullptr, 0, static_cast<int>(kReadGrace.count() * 1e3));  // the process that reads the result ends this one
+      // Meanwhile the process that reads the result ends this one.
+      poll(nullptr, 0, static_cast<int>(kReadGrace.count() * 1e3));
     } catch (const std::exception& error) {
       report_failure(fmt::format("rank {} of {}: {}", group.rank(), group.size(), error.what()));
     }

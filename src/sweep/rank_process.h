@@ -5,7 +5,8 @@
 
 namespace laptime {
 
-// One end of each pipe between rank 0 and the process that sends requests to rank 0. Each process has one.
+// Two pipes connect rank 0 with the process that sends requests to it. Each of these two processes holds its ends of
+// the pipes in a RankPipes.
 struct RankPipes {
   int requests = -1;
   int messages = -1;

@@ -27,8 +27,8 @@ namespace {
 constexpr int kNotFound = 127;
 constexpr int kLookEvery = 100;  // milliseconds
 constexpr size_t kMaxErrors = size_t{64} << 10U;
-constexpr Seconds kRankEndGrace{3};  // for ranks to exit after their result
-constexpr Seconds kBreakGrace{3};    // for mpirun to end all ranks after one of them has failed
+constexpr Seconds kRankEndGrace{3};  // time for ranks to exit after their result
+constexpr Seconds kBreakGrace{3};    // time for mpirun to end all ranks after one of them has failed
 
 [[noreturn]] void exec_mpirun(std::vector<std::string> words, int input, int output, int errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -136,8 +136,8 @@ class SweepRun {
     return true;
   }
 
-  // True if the point would now recompute the same values as `stored`. With `--recompute auto`, the choice depends on
-  // the available memory.
+  // True if the step would recompute the same activations as in `stored`. With `--recompute auto`, the choice of
+  // activations depends on the memory that is available now.
   bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
     if (point.config.recompute != "auto") return true;
     if (!point.device) return false;
@@ -171,7 +171,7 @@ class SweepRun {
 
   // Says which sizes fit or, if the search has already taken long, how to find out.
   std::string sizes_text(const ResolvedPoint& point) {
-    constexpr Seconds kLongSearch{10};  // total over all points; every size tried needs a plan
+    constexpr Seconds kLongSearch{10};  // total over all points; long, because every size tried needs a plan
     if (searching_ > kLongSearch) return "laptime plan --largest shows which batch and context fit";
     const Seconds start = host_now();
     std::string sizes = sizes_that_fit(point, [&](const std::string& device) { return store_.known(device); });
