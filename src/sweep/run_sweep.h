@@ -20,17 +20,18 @@
 namespace laptime {
 
 // Compares the losses if binary, machine, configuration (including the content of its files) and kernel choices are
-// equal. If a loss differs in any bit, `record` becomes `failed` with the step and both values, and loses its times.
+// equal. If a loss differs in any bit, `record` gets the status `failed`, states the step and both losses, and drops
+// its times.
 void require_same_loss(const Record& earlier, Record& record);
 
 struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
-  bool is_part_of_supported = false;           // not a failure if no point is supported: another part has one
+  bool is_part_of_supported = false;           // the sweep has a supported point, so a part without one does not fail
   TraceRequest trace{};                        // what to trace for every point, in addition to samples
   bool keeps_traces = true;                    // store traces with the records
-  std::optional<Launcher> launcher{};          // runs the points on other machines; none: they run here
+  std::optional<Launcher> launcher{};          // runs points on other machines; none: points run on this machine
   RankPipes ranks{};                           // processes that are already running, for points with ranks
 };
 
@@ -42,13 +43,13 @@ struct SweepCallbacks {
   std::function<void(size_t index)> begin;  // called before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
-      finished;                                       // called after the record is stored, if possible
-  std::function<bool()> enough;                       // called before each point that runs here; true skips the rest
-  std::function<void(std::string_view text)> output;  // receives text printed by a point's process
+      finished;                  // called after the attempt to store the record
+  std::function<bool()> enough;  // called before each point on this machine; true skips the remaining points
+  std::function<void(std::string_view text)> output;        // receives text printed by a point's process
   std::function<void(const std::string& message)> warning;  // called if the store fails or a launched point is retried
 };
 
-// The time from the launch of a point until its process could begin. No sample includes it.
+// The time between launching a point and the moment when its process is ready. Samples do not include this time.
 struct PlacementTime {
   size_t points = 0;
   Seconds total{}, longest{};

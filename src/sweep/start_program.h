@@ -17,8 +17,8 @@ struct ProgramStreams {
   bool has_own_session = false;       // detached from the terminal: gets no Ctrl-C, and cannot ask for a password
 };
 
-// `words` are the program, found as a shell finds it, and its arguments. Signals have the actions that they had before
-// StopSignals. Throws Error if the program cannot be started. The caller must have a single thread.
+// `words` holds the program, which is searched for in PATH, and its arguments. The program starts with the signal
+// actions from before StopSignals. Throws Error if the program cannot be started. The caller must have a single thread.
 pid_t start_program(std::vector<std::string> words, const ProgramStreams& streams);
 
 }  // namespace laptime

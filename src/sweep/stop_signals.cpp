@@ -1,4 +1,4 @@
-// The table of terminating signals, and their handler, which also runs while a system call blocks.
+// The table of terminating signals, and the handler that counts them.
 #include "sweep/stop_signals.h"
 
 #include <poll.h>
@@ -26,10 +26,10 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGUSR2, SignalAnswer::kStop},    // a batch system's early warning
     EndingSignal{SIGXCPU, SignalAnswer::kStop},    // the limit on CPU time (ulimit -t)
     EndingSignal{SIGPWR, SignalAnswer::kStop},     // a power failure
-    EndingSignal{SIGALRM, SignalAnswer::kStop},    // sent by another program, or at the end of kGrace
+    EndingSignal{SIGALRM, SignalAnswer::kStop},    // the end of kGrace, or sent by another program
     EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // a timer that laptime does not set; other programs can send it
     EndingSignal{SIGPROF, SignalAnswer::kStop},    // a profiler's timer, unless the profiler handles it
-    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // an event that only other programs can send
+    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // asynchronous I/O; only other programs can send it
     EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // unused by Linux; other programs can send it
     EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // a pipe without a reader
     EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // a file at its size limit (ulimit -f)
@@ -94,7 +94,7 @@ StopSignals::StopSignals() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
   signals_event = descriptor_;
   struct sigaction count {};
   count.sa_handler = count_signal;
-  count.sa_flags = SA_RESTART;  // some libraries do not expect interrupted calls
+  count.sa_flags = SA_RESTART;  // restarts system calls, because some libraries do not handle EINTR
   sigemptyset(&count.sa_mask);
   for (const EndingSignal& signal : ending_signals()) {
     if (signal.answer != SignalAnswer::kStop || !may_take(signal.number)) continue;

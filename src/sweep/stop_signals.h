@@ -11,9 +11,9 @@
 namespace laptime {
 
 enum class SignalAnswer : uint8_t {
-  kStop,    // counted: the current step finishes, and all completed work is written
-  kIgnore,  // caused by a failed write, which itself returns an error
-  kCrash,   // a program error: default action, after which the kernel ends the child processes
+  kStop,    // counts the signal: the current step finishes, and all completed work is written
+  kIgnore,  // ignores the signal: it comes from a failed write, which also returns an error
+  kCrash,   // takes the default action, because the program has a bug; the kernel then ends the child processes
 };
 
 struct EndingSignal {
@@ -49,8 +49,8 @@ class StopSignals {
   // Waits for this time, or until a signal arrives.
   void wait(Seconds time) const;
 
-  // True if this process has been asked to stop, even after the object has been destroyed. For code that waits for
-  // other processes, such as the reader of a pipe.
+  // True if this process has been asked to stop. The answer remains valid after the StopSignals object is destroyed.
+  // For code that waits for other processes, such as the reader of a pipe.
   static bool requested();
 
   // Blocks the counted signals while the object exists; in a process forked meanwhile, they stay blocked.
@@ -65,11 +65,11 @@ class StopSignals {
     sigset_t previous_{};
   };
 
-  // In a process that was forked with the signals blocked: true if a signal has been sent to the process since.
+  // In a process that was forked with the signals blocked: true if one of these signals has arrived since the fork.
   static bool pending();
 
  private:
-  std::vector<std::pair<int, struct sigaction>> previous_;  // actions of the counted signals
+  std::vector<std::pair<int, struct sigaction>> previous_;  // earlier actions of the counted signals
   int descriptor_ = -1;
 };
 

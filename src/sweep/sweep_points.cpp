@@ -1,5 +1,4 @@
-// Expands an ablation along the axis `lower`, expands the ways to save memory, and checks each distinct input of a
-// sweep once.
+// Expands ablations (along the axis `lower`) and the ways to save memory. Checks each distinct input of a sweep once.
 #include "sweep/sweep_points.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The points of a sweep: expanded (also as an ablation of composites, or as ways to save memory) and checked before
+// Expands a sweep, an ablation of composites, or the ways to save memory into points, and checks the points before
 // anything runs.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace laptime {
 
-// For every point of the sweep in compile mode: one point without lowering, one point per composite of the step that
-// lowers only this composite, and one point that lowers all. Throws Error if the sweep sets --keep, --lower, or a mode
-// other than compile.
+// Replaces every point of the sweep by points in compile mode: one that lowers nothing, one per composite of the step
+// that lowers only this composite, and one that lowers all composites. Throws Error if the sweep sets --keep, --lower,
+// or a mode other than compile.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
-// Variants of the point: without memory savings; with one of recomputation, the optimizer in backward, moments in
-// bfloat16 and micro-batches; and with several of these. Combinations that the point's options exclude are omitted.
+// Variants of the point: without memory savings; with one of them (recomputation, the optimizer in backward, moments in
+// bfloat16, or micro-batches); and with several. Combinations that the point's options exclude are omitted.
 std::vector<SweepPoint> expand_savings(const SweepPoint& point);
 
 // The points of a sweep: its ablation if requested, otherwise the product of its axes.

@@ -17,7 +17,7 @@ struct Broken {
 };
 
 Broken broken_at(const std::vector<size_t>& widths, size_t indent, size_t width) {
-  constexpr size_t kLeast = 24;  // the narrowest column of broken text
+  constexpr size_t kLeast = 24;  // minimum width for broken text; if less is left, the text starts further left
   Broken broken{.whole = 0, .start = indent};
   for (const size_t column : widths) {
     if (width > 0 && broken.start + column > width) break;

@@ -13,7 +13,7 @@ std::string beside(const std::string& words, std::string_view meaning, size_t co
 // Command lines, broken before options and continued with a backslash.
 std::string command_lines(std::string_view lines, size_t width);
 
-// Text as roff prints it: characters that roff would interpret are escaped, and hyphens are emitted as ASCII `-`.
+// Escapes text so that roff prints it unchanged. Hyphens print as ASCII `-`.
 std::string roff(std::string_view text);
 std::string roff_bold(std::string_view text);
 // A term of a manual page, as roff: the first word is literal, the rest a placeholder.

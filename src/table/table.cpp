@@ -100,7 +100,7 @@ void GrowingTable::lay_out() {
   if (is_limited) style_.width += remark;
 }
 
-// Drops the column with the highest rank. Returns false if no column can be dropped.
+// Drops the column with the largest `drop`, or the rightmost of these. Returns false if no column can be dropped.
 bool GrowingTable::drop_column() {
   const auto rank = [&](const Place& place) { return table_.columns[place.column].drop; };
   const auto last = std::max_element(places_.rbegin(), places_.rend(),

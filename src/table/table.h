@@ -21,7 +21,7 @@ struct TableColumn {
   std::string title{};  // for people; may be empty
   Unit unit = Unit::kNone;
   Align align = Align::kRight;
-  int drop = 0;          // a narrow terminal drops the highest rank first (if equal, the rightmost); 0: never dropped
+  int drop = 0;          // a narrow terminal first drops columns with the largest `drop`; 0: never dropped
   size_t width = 0;      // minimum width, so that a GrowingTable leaves room for later cells
   bool for_data = true;  // included in CSV and JSON
   bool for_people = true;
@@ -34,8 +34,8 @@ inline TableColumn text_of_rows(std::string key, std::string title, int drop = 0
 
 struct TableCell {
   Json value = nullptr;    // null: no value
-  std::string text{};      // for people; empty: the value in its column's unit; leading spaces indent
-  double uncertainty = 0;  // half-width of the 95 % interval as a fraction of the value; rounds the text (value_text)
+  std::string text{};      // for people, indented by leading spaces; empty: the value in the column's unit
+  double uncertainty = 0;  // relative half-width of the 95 % interval; sets the digits shown (value_text)
 
   TableCell() = default;
   TableCell(Json value, std::string text, double uncertainty = 0)
@@ -67,8 +67,8 @@ struct Table {
 };
 
 // Terminal text. Each column has one unit, except for values that are too large for it. If a line would be wider than
-// the terminal, titles are broken at spaces, then columns are dropped by rank, then the widest texts are shortened, and
-// as a last resort the last columns move to further lines.
+// the terminal, titles are broken at spaces, then columns are dropped (TableColumn::drop), then the widest texts are
+// shortened, and as a last resort the last columns move to further lines.
 std::string text_of(const Table& table, const TextStyle& style);
 
 // GitHub-flavoured Markdown. The header states a column's unit.

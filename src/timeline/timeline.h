@@ -23,7 +23,7 @@ struct Timeline {
   std::optional<Seconds> host{};  // the whole step on the host's clock, if the device has its own clock
 
   Seconds total() const { return end - begin; }
-  // The sum over all events of one kind, because phases may interleave.
+  // The total time of all events of one kind. A phase may have several events, because phases may interleave.
   Seconds total(int what) const {
     Seconds sum{};
     for (const Event& event : events) sum += event.what == what ? event.end - event.begin : Seconds{};

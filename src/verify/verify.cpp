@@ -129,8 +129,8 @@ class PrecisionRun {
   }
 
  private:
-  // True if dtypes and saved bytes must match a framework's: only in an eager step without recomputation whose
-  // reference is not a model folder.
+  // True if dtypes and saved bytes must match those of a framework. Compiled steps, recomputation and model folders are
+  // exempt.
   bool mirrors_framework() const {
     return config_.mode == Mode::kEager && config_.recompute == "none" && golden_.folder.empty();
   }
@@ -160,8 +160,8 @@ class PrecisionRun {
     add("memory", compare_forward_backward_peak(golden_, peak_of(Pass::kForwardBackward)));
   }
 
-  // Peak bytes of our plan for `pass`, counted as golden files count PyTorch's: live tensors and the step's constants,
-  // without parameters, batch and module buffers.
+  // Peak bytes of our plan for `pass`, counted like the peaks of PyTorch in golden files: live tensors and the step's
+  // constants, without parameters, batch and module buffers.
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;

@@ -68,7 +68,7 @@ TEST(MemoryLedger, MergesAlternatingPhasesIntoOneSection) {
   EXPECT_EQ(sections[1].last, 4U);
 }
 
-TEST(MemoryLedger, OptimizerFollowedByBackwardRunsInBackward) {
+TEST(MemoryLedger, DetectsOptimizerThatRunsDuringBackward) {
   const auto runs_in_backward = [](std::initializer_list<const char*> phases) {
     MadeTrace made;
     for (const char* phase : phases) made.launch(phase, "a", "b");
@@ -79,7 +79,7 @@ TEST(MemoryLedger, OptimizerFollowedByBackwardRunsInBackward) {
   EXPECT_FALSE(runs_in_backward({"forward", "backward"}));
 }
 
-TEST(SavedBytes, MergesEqualLayersAndPartsAddUp) {
+TEST(SavedBytes, EqualLayersMergeAndPartsAddUp) {
   const SavedBytes saved = saved_bytes_of(two_layers());
   EXPECT_EQ(saved.total, 658);
   EXPECT_EQ(saved.shared, 8);
@@ -96,7 +96,7 @@ TEST(SavedBytes, MergesEqualLayersAndPartsAddUp) {
   EXPECT_EQ(saved.parts[0].count, 2);
 }
 
-TEST(SavedBytes, MergesTensorsWithFoldedRows) {
+TEST(SavedBytes, MergesShapesThatDifferOnlyInAFoldedBatch) {
   MadeTrace made;
   made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
   made.buffer(48, 0, 0, true, "activation", "", "[1, 6, 2]");

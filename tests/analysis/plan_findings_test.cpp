@@ -32,7 +32,7 @@ TEST(TrainingTime, CountsStepsAndSeconds) {
   EXPECT_EQ(found->trust, FindingTrust::kMeasured);
 }
 
-TEST(TrainingTime, CostIsTimeTimesHourlyPrice) {
+TEST(TrainingTime, CostIsHoursTimesHourlyPrice) {
   const auto found = training_time(measured(3.6), {.tokens = 1024e3, .price_per_hour = 2.5});
   ASSERT_TRUE(found.has_value());
   EXPECT_DOUBLE_EQ(found->number("price"), 2.5);
@@ -107,7 +107,7 @@ TEST(PublishedBounds, MatchTheDocumentedTable) {
   }
 }
 
-TEST(PublishedBounds, DependOnTypeWidthAndMode) {
+TEST(PublishedBounds, DependOnTypeSizeAndMode) {
   EXPECT_EQ(published_ratio("float16", "eager")->times, published_ratio("bfloat16", "eager")->times);
   EXPECT_EQ(published_ratio("float32", "compile")->high, 4.30);
   EXPECT_FALSE(published_ratio("float32", "fast").has_value());

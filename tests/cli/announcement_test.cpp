@@ -19,7 +19,7 @@ using testing::Not;
 const test::Options kTiny{{"d-model", "32"}, {"num-layers", "2"}, {"num-heads", "2"}, {"vocab", "64"},
                           {"context", "32"}, {"batch", "2"},      {"threads", "1"},   {"mode", "compile"}};
 
-// Launch costs by which every launch of the step takes one second.
+// Launch costs that make every launch of the step take one second.
 MachineKnowledge slow_launches(const RunConfig& config) {
   MachineKnowledge known;
   for (const PlanStep& step : prepare(config, find_device(config), {}).plan.steps) {

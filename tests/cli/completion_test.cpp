@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const Completions& completions) {
   return names;
 }
 
-// Completions of the last of `words`.
+// Completions of the last word in `words`.
 std::vector<std::string> candidates(const std::vector<std::string>& words) { return names_of(completions_of(words)); }
 
 bool takes_files(const std::vector<std::string>& words) { return completions_of(words).files; }

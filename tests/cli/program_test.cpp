@@ -69,7 +69,7 @@ std::string refusal_of(const std::vector<std::string>& words) {
 
 std::string refusal(const std::string& line) { return refusal_of(words_of(line)); }
 
-TEST(Args, SwitchDoesNotConsumeTheFilterAfterIt) {
+TEST(Args, SwitchDoesNotConsumeAFollowingFilter) {
   for (const char* line :
        {"show --last model = small", "show model = small --last", "show --last true model = small"}) {
     EXPECT_EQ(given(line, "last"), "true") << line;

@@ -137,7 +137,7 @@ TEST(StoredTypes, DependOnTheDescribedProgram) {
   EXPECT_FALSE(eager.keeps_master);
   EXPECT_TRUE(eager.buckets_gradients);
   EXPECT_EQ(eager.norm_bytes, 10);
-  EXPECT_EQ(eager.logit_bytes, 18);  // 2 + 4 x 4: loss_parallel also holds exponentials
+  EXPECT_EQ(eager.logit_bytes, 18);  // 2 for the logits, and 4 x 4 in float32: loss_parallel also holds exponentials
   const StoredTypes nanotron = stored("nanotron eager");
   EXPECT_TRUE(nanotron.keeps_master && nanotron.gathers_inputs && nanotron.balances_stages);
   EXPECT_EQ(nanotron.norm_bytes, 4);

@@ -225,7 +225,7 @@ TEST(Golden, DetectsChangedSample) {
   Parts place(name);
   place.data[place.header["sample_at/logits"]["data_offsets"][0].get<size_t>()] ^= 1;
   EXPECT_EQ(noticed(place, name).front(), "file: sample_at/logits");
-  // With different sample positions, the gradient cannot tell which weights to skip, so all weights are compared.
+  // A gradient with changed sample positions cannot show which weights to skip, so the comparison skips none.
   Parts elsewhere(name);
   const std::string gradient = "sample_at/grad/layers.0.attn.k_proj.bias";
   elsewhere.data[elsewhere.header[gradient]["data_offsets"][0].get<size_t>()] ^= 1;

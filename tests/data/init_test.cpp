@@ -86,8 +86,9 @@ TEST(Init, NormalTailsHaveTheExpectedCounts) {
   }
 }
 
-// Values are drawn by inverting the distribution function, so each magnitude must be the quantile given by its bits.
-TEST(Init, NormalIsTheQuantileOfItsBits) {
+// Values are drawn by inverting the distribution function, so each magnitude must be the quantile that the random bits
+// select.
+TEST(Init, NormalIsTheQuantileOfTheRandomBits) {
   const Stream stream(3, "w");
   const std::vector<float> values = normal(1);
   double worst = 0;

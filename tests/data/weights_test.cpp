@@ -52,7 +52,7 @@ TEST(StartingWeights, GeneratesWeightsWithoutAFile) {
   EXPECT_EQ(filled(StartingWeights(config), parameter), expected);
 }
 
-TEST(StartingWeights, CroppingTakesTheFirstRowsOfTheTable) {
+TEST(StartingWeights, CroppingTakesTheFirstRowsOfThePositionTable) {
   RunConfig config = config_for("tiny_2024");
   config.crop_context = 5;
   const StartingWeights weights(config);

@@ -25,7 +25,7 @@ TEST(Modes, FindsTwoClearModes) {
   EXPECT_DOUBLE_EQ(modes[1].median, 1.50);
 }
 
-TEST(Modes, FindsModesOfTwoValues) {
+TEST(Modes, FindsModesIfSamplesHaveTwoValues) {
   const std::vector<SampleMode> modes = find_modes(std::vector<double>{2, 3, 2, 3, 2, 3});
   ASSERT_EQ(modes.size(), 2U);
   EXPECT_EQ(modes[0].count, 3);

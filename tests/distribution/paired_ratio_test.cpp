@@ -89,8 +89,9 @@ TEST(PairedRatio, RejectsInvalidTimes) {
     EXPECT_THROW(paired_ratio(one, std::vector<double>{wrong}), Error);
 }
 
-// Noise with rare long disturbances, equally distributed for A and B. If A and B are equal, at most 1 % of comparisons
-// should report a difference; the limit leaves room for chance. Nearly all comparisons find a difference of 3 %.
+// A and B have the same noise, with rare long disturbances. If A and B are equal, at most 1 % of comparisons should
+// report a difference; the limit leaves room for chance. If they differ by 3 %, nearly all comparisons must report a
+// difference.
 TEST(PairedRatio, SeparatesRealDifferencesFromNoise) {
   RandomSamples random(7);
   int wrong = 0;

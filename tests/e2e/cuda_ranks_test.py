@@ -1,4 +1,4 @@
-"""--device cuda --ranks: steps on the fake cards and the fake NCCL of tests/fake_cuda, and rejected options."""
+"""--device cuda --ranks: steps on the fake GPUs and the fake NCCL of tests/fake_cuda, and rejected options."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class CudaRanks(ProgramTest):
             self.assertEqual(record["status"], "ok", record["reason"])
         return records
 
-    def test_list_counts_cards_and_names_nccl(self):
+    def test_list_counts_gpus_and_names_nccl(self):
         self.assertIn("the first of 4 GPUs, cuBLASLt 13.0, cuDNN 9.19, NCCL 2.27;", self.cuda_line())
 
     def expect_losses_of_one_process(self, ranks: str, *words):
@@ -99,7 +99,7 @@ class CudaRanks(ProgramTest):
             self.assertIn(reason, record["reason"])
             self.assertEqual(rank_processes(process), [])
 
-    def test_rejects_more_ranks_than_cards(self):
+    def test_rejects_more_ranks_than_gpus(self):
         self.environment["LAPTIME_FAKE_CUDA_CARDS"] = "1"
         done = self.bench(*STEPS, "--ranks", "2")
         self.assertIn("--ranks 2 takes 2 GPUs, and this process has 1: use fewer ranks", done.stdout + done.stderr)

@@ -1,4 +1,4 @@
-"""--device cuda: messages on a machine without a card, and whole steps on the fake card of tests/fake_cuda."""
+"""--device cuda: messages on a machine without a GPU, and whole steps on the fake GPU of tests/fake_cuda."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class WithoutCard(ProgramTest):
         self.assert_ok(done)
         self.line = next(line for line in done.stdout.splitlines() if line.startswith("cuda"))
         if "not available" not in self.line:
-            self.skipTest("this machine has a card")
+            self.skipTest("this machine has a GPU")
 
     def test_list_states_why_cuda_is_unavailable(self):
         self.assertRegex(self.line, r"^cuda +not available: .*(cannot be loaded|GPU|toolkit)")
@@ -52,7 +52,7 @@ class OnTheFakeCard(ProgramTest):
         if "toolkit" in self.line:
             self.skipTest("built without the CUDA toolkit")
 
-    def test_list_names_the_card(self):
+    def test_list_names_the_gpu(self):
         self.assertRegex(self.line, r"^cuda +fake card, compute capability 9\.0, 4\.\d+ G.*; not tested on this GPU, but on NVIDIA H100")
 
     def test_steps_agree_with_stored_values(self):
@@ -139,7 +139,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertAlmostEqual(exact["loss"]["values"][0], tf32["loss"]["values"][0], places=2)
 
     def test_launches_of_a_captured_step_wait_for_all_operands(self):
-        """The losses do not depend on the order of launches that the card may run concurrently."""
+        """The losses do not depend on the order of launches that the GPU may run concurrently."""
         gpt2 = ["--edition", "gpt2", "--embd-pdrop", "0.1", "--attn-pdrop", "0.1", "--resid-pdrop", "0.1"]
         for more in (["--dtype", "float16"], ["--dtype", "bfloat16", *gpt2]):
             with self.subTest(more=more):
@@ -201,7 +201,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(record["status"], "out_of_memory", record["reason"])
         self.assertEqual(record["bytes_available"], 50_000)
 
-    def test_record_contains_the_sensors_of_the_card(self):
+    def test_record_contains_the_sensors_of_the_gpu(self):
         self.environment["LAPTIME_FAKE_NVML_REASONS"] = str(0x04 | 0x40)
         self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))
         (record,) = self.stored()
@@ -245,7 +245,7 @@ class OnTheFakeCard(ProgramTest):
         (found,) = [finding for finding in point["findings"] if finding["kind"] == kind]
         return found
 
-    def test_profile_states_the_idle_time_of_the_card(self):
+    def test_profile_states_the_idle_time_of_the_gpu(self):
         words = ["--traced-steps", "2", "--store", "none", "--mode"]
         idle = self.finding("device_idle", *words, "eager")
         self.assertEqual((idle["records"], idle["watched_steps"]), ("CUPTI", 2))
@@ -264,13 +264,13 @@ class OnTheFakeCard(ProgramTest):
         self.assertIsNone(idle["share"])
         self.assertTrue(idle["is_graph"])
 
-    def test_profile_has_the_measured_limits_of_the_card(self):
+    def test_profile_has_the_measured_limits_of_the_gpu(self):
         rates = self.finding("rates", "--store", self.store)
         self.assertGreater(rates["peak_flops_per_second"], 0)
         self.assertGreater(rates["bandwidth_bytes_per_second"], 0)
         (record,) = self.stored()
         self.assertGreater(record["flops"]["mfu_measured"], 0)
-        self.assertIsNone(record["flops"]["mfu_datasheet"])  # the fake card has no data sheet
+        self.assertIsNone(record["flops"]["mfu_datasheet"])  # the fake GPU has no data sheet
 
     def test_nvtx_tool_receives_range_names(self):
         tool = FAKE / "liblaptime_fake_nvtx.so"
@@ -300,7 +300,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertRegex(done.stdout, r"kernels part 16 of 16 +numbers +\d+\.\d min\n")
         self.assertRegex(done.stdout, r"\n\d+ steps, about \d+ min\n\Z")
 
-    def test_bench_records_the_card(self):
+    def test_bench_records_the_gpu(self):
         done = self.bench(*TINY, *ONE_STEP, "--device", "cuda")
         self.assert_ok(done)
         (record,) = self.stored()

@@ -81,7 +81,7 @@ class Profile(ProgramTest):
             self.assertEqual(step, "step")
             self.assertTrue(0 < len(parts) <= 3 and all(part.startswith("backward") for part in parts), parts)
 
-    def test_comparison_of_passes_comes_first(self):
+    def test_comparison_of_passes_precedes_the_single_passes(self):
         points = self.profile("--store", "none", "--pass", "inference,step")
         self.assertEqual([point["name"].split("/")[0] for point in points], ["passes side by side", "inference", "step"])
         self.assertIn("class_shares", points[0]["tables"])

@@ -11,7 +11,7 @@ namespace {
 
 using Times = std::vector<std::vector<double>>;
 
-// Candidates with given run times in milliseconds; the last time repeats.
+// Candidates with given run times in milliseconds. Further runs of a candidate take its last time.
 class Track {
  public:
   explicit Track(Times milliseconds) : milliseconds_(std::move(milliseconds)) { runs.resize(milliseconds_.size()); }

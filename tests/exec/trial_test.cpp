@@ -1,4 +1,4 @@
-// Races time long launches with a smaller batch.
+// A race of kernels times long launches with a smaller batch.
 #include "exec/trial.h"
 
 #include <gtest/gtest.h>

@@ -185,8 +185,8 @@ const CompositeUse* find_composite(const Explanation& explanation, const std::st
   return found == explanation.composites.end() ? nullptr : &*found;
 }
 
-// The composite of head and loss stays whole with --keep, or if its row groups save memory: on a CPU always, on a GPU
-// only with recomputation.
+// In a compiled training step, the composite of head and loss stays whole if --keep names it, or if row groups save
+// memory: always on a CPU, only with recomputation on a GPU.
 TEST(Explain, ListsCompositesThatStayWhole) {
   struct Row {
     Options options;

@@ -1,5 +1,5 @@
-// Replaces libcuda on a machine without a card while cuDNN makes plans. Accepts the code that cuDNN has compiled
-// without loading the code. cuDNN needs the other functions only to exist; they return an error.
+// Stands in for libcuda while cuDNN makes plans on a machine without a GPU. Accepts the code that cuDNN has compiled,
+// but does not load the code. The remaining functions exist only because cuDNN looks them up; they return an error.
 #include "backend/cuda/driver.h"
 
 namespace {
@@ -8,7 +8,7 @@ using namespace laptime::cuda;
 
 constexpr Status kRefused = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
-// The address of this number is the handle of every library and every kernel.
+// Every library and every kernel has the address of this number as its handle.
 int& loaded() {
   static int the_code = 0;
   return the_code;

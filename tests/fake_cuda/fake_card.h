@@ -1,4 +1,4 @@
-// The state that the parts of the fake driver share in one process: cards, streams and graphs. Work stays in its stream
+// The state that the parts of the fake driver share in one process: GPUs, streams and graphs. Work stays in its stream
 // until the program waits for the stream.
 #pragma once
 
@@ -25,7 +25,7 @@ struct FunctionObject {
   const test::HostKernel* kernel = nullptr;
 };
 
-// A piece of work. Returns false, to be called again, while it waits for another stream or process.
+// A piece of work. If it must wait for another stream or process, it returns false and must be called again.
 using FakeWork = std::function<bool()>;
 
 struct GraphNode {
@@ -62,8 +62,8 @@ constexpr cuda::Status kNotFound = 500;
 constexpr cuda::Status kLaunchFailed = 719;
 constexpr cuda::Status kCaptureUnsupported = 900;
 
-// LAPTIME_FAKE_CUDA_FAIL=STATUS@LAUNCH: the launch with this number, counted from 1 in each process, fails with this
-// status when it is executed.
+// LAPTIME_FAKE_CUDA_FAIL=STATUS@LAUNCH: launch number LAUNCH, counted from 1 in each process, fails with STATUS when it
+// is executed.
 struct PlannedFailure {
   cuda::Status status = cuda::kSuccess;
   long launch = 0;
@@ -71,32 +71,32 @@ struct PlannedFailure {
   PlannedFailure();
 };
 
-// The state of the driver in one process, for all cards.
+// The state of the driver in one process, for all GPUs.
 struct FakeCard {
   static constexpr int kMostCards = 8;
 
   std::mutex mutex;
   pid_t owner = 0;  // the process that called cuInit; no other process may use the driver
-  std::array<cuda::ContextObject, kMostCards> contexts;  // one for each card
+  std::array<cuda::ContextObject, kMostCards> contexts;  // one for each GPU
   std::map<cuda::DeviceAddress, size_t> memory;          // address -> bytes
   size_t held = 0;
   std::map<std::string, cuda::FunctionObject> functions;
-  cuda::Status failed = cuda::kSuccess;  // the first error, which persists as on a card
+  cuda::Status failed = cuda::kSuccess;  // the first error, which persists, as on a real GPU
   PlannedFailure planned;
   long launches = 0;
 };
 
 FakeCard& card();
-// The number of the card whose context is current in this thread.
+// The number of the GPU whose context is current in this thread.
 int& current_card();
 
 // Runs the first piece of work of a stream, and removes the piece when done. Returns false if the piece must be called
-// again. After a failure of the card, removes the piece without running it. The stream must have work.
+// again. After a failure of the GPU, removes the piece without running it. The stream must have work.
 bool advance(cuda::StreamObject& stream);
 // Runs the work of all streams except `last` as far as possible.
 void run_streams_except(const cuda::StreamObject* last);
-// run_card() runs all work of the current card, and run() all work of one stream. Both unlock the mutex while waiting
-// for other ranks. run() returns the first error of the card.
+// run_card() runs all work of the current GPU, and run() runs all work of one stream. Both functions unlock the mutex
+// while they wait for other ranks. run() returns the first error of the GPU.
 void run_card(std::unique_lock<std::mutex>& lock);
 cuda::Status run(cuda::StreamObject& stream, std::unique_lock<std::mutex>& lock);
 

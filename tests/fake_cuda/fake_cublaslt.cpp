@@ -1,7 +1,7 @@
-// Replaces libcublasLt for the card of fake_cuda.cpp, with the functions that laptime calls. Proposes three algorithms
-// that add the terms of a sum in different orders. A product is computed on the host when the stream reaches the
-// product. The last algorithm rounds a product to the type of the result before it adds the bias, as the library does
-// for some shapes. Calls that the documentation of cuBLASLt forbids are rejected.
+// Stands in for libcublasLt on the GPU of fake_cuda.cpp. It has only the functions that laptime calls. Proposes three
+// algorithms that add the terms of a sum in different orders. A product is computed on the host when the stream reaches
+// the product. The last algorithm rounds a product to the type of the result before it adds the bias, as the library
+// does for some shapes. Calls that the documentation of cuBLASLt forbids are rejected.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -171,7 +171,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// Index of the first of four alignments in the data of an algorithm: those of A, B, C and D that it requires.
+// The data of an algorithm holds, from this index on, the alignments that the algorithm requires of A, B, C and D.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {

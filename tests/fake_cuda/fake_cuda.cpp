@@ -1,7 +1,6 @@
-// Replaces libcuda, with the functions that laptime calls, for cards that do not exist. The cards' memory is host
-// memory, and their kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the program
-// waits for it, as it may on a real card, so a program that fails to wait reads stale bytes. All cards share one
-// memory.
+// Stands in for libcuda and simulates GPUs. It has only the functions that laptime calls. GPU memory is host memory,
+// which all GPUs share, and kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the
+// program waits for the work, as may happen on a real GPU, so a program that fails to wait reads stale bytes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,19 +60,19 @@ constexpr Status kIllegalAddress = 700;
 constexpr size_t kMemoryBytes = size_t{4} << 30;
 constexpr size_t kPoolGranule = size_t{2} << 20;
 
-// LAPTIME_FAKE_CUDA_TAKEN: bytes of the card's memory that other programs use.
+// LAPTIME_FAKE_CUDA_TAKEN: bytes of GPU memory that other programs use.
 size_t taken_bytes() {
   const char* const bytes = std::getenv("LAPTIME_FAKE_CUDA_TAKEN");
   return bytes == nullptr ? 0 : static_cast<size_t>(std::strtoull(bytes, nullptr, 10));
 }
 
-// LAPTIME_FAKE_CUDA_CARDS: the number of cards; 1 by default.
+// LAPTIME_FAKE_CUDA_CARDS: the number of GPUs; 1 by default.
 int cards() {
   const char* const count = std::getenv("LAPTIME_FAKE_CUDA_CARDS");
   return count == nullptr ? 1 : std::min(std::atoi(count), FakeCard::kMostCards);
 }
 
-// A function of fake_cupti.cpp, called after each kernel, fill and copy within the card; null until it is set.
+// A function of fake_cupti.cpp, called after each kernel, fill and device-to-device copy; null until it is set.
 using Watcher = void (*)(const ActivityRecord& ran);
 Watcher& watcher() {
   static Watcher the_watcher = nullptr;
@@ -94,7 +93,7 @@ void run_watched(ActivityRecord ran, const Work& work) {
   if (watcher() != nullptr) watcher()(ran);
 }
 
-// True in the process that called cuInit. A forked child cannot use the card.
+// True in the process that called cuInit. A forked child cannot use the GPU.
 bool is_usable() { return card().owner == getpid(); }
 
 // The pool that handed out each address.
@@ -185,7 +184,7 @@ Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
   card().held += bytes;
   return kSuccess;
 }
-// Waits for all work of the card, which may still use the memory.
+// Waits for all work of the GPU, which may still use the memory.
 Status cuMemFree_v2(DeviceAddress address) {
   std::unique_lock lock(card().mutex);
   run_card(lock);
@@ -278,8 +277,8 @@ Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes,
   });
   return kSuccess;
 }
-// The bytes are staged immediately and reach the card when the stream reaches this copy. Copies without a stream are
-// not provided, because the kernels of a non-blocking stream would not wait for them.
+// The bytes are staged immediately and reach the GPU when the stream reaches this copy. Copies without a stream are not
+// provided, because the kernels of a non-blocking stream would not wait for them.
 Status cuMemcpyHtoDAsync_v2(DeviceAddress to, const void* from, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;

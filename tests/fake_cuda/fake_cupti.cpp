@@ -1,7 +1,7 @@
-// Replaces libcupti: has only the functions that laptime calls. It records the kernels, fills and device-to-device
-// copies that fake_cuda.cpp runs while records of their kind are enabled, and delivers the records in buffers, as CUPTI
-// does. If LAPTIME_FAKE_CUPTI_REFUSES is set, it refuses to record fills and copies, with the error of a driver that
-// restricts profiling to administrators.
+// Stands in for libcupti. It has only the functions that laptime calls. It records the kernels, fills and
+// device-to-device copies that fake_cuda.cpp runs while records of their kind are enabled, and delivers the records in
+// buffers, as CUPTI does. If LAPTIME_FAKE_CUPTI_REFUSES is set, it refuses to record fills and copies, with the error
+// of a driver that restricts profiling to administrators.
 #include <cstdlib>
 #include <cstring>
 #include <set>

@@ -1,7 +1,7 @@
-// Replaces libnccl, with the functions that laptime calls, for ranks on one machine whose cards are those of
-// fake_cuda.cpp. A rank writes its contribution to a collective to a file, and reads the files of the other ranks. Sums
-// are added in the order of a ring, as in NCCL. LAPTIME_FAKE_NCCL_FAIL=STATUS@LAUNCH: the launch with this number,
-// counted from 1 in each communicator, never ends, and the communicator reports this status.
+// Stands in for libnccl, for ranks on one machine with the GPUs of fake_cuda.cpp. It has only the functions that
+// laptime calls. A rank writes its contribution to a collective to a file, and reads the files of the other ranks. Sums
+// are added in the order of a ring, as in NCCL. LAPTIME_FAKE_NCCL_FAIL=STATUS@LAUNCH: launch number LAUNCH, counted
+// from 1 in each communicator, never ends, and the communicator reports STATUS.
 #include <unistd.h>
 
 #include <algorithm>

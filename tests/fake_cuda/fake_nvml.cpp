@@ -1,5 +1,5 @@
-// Replaces libnvidia-ml, with the functions that laptime calls, for the card of fake_cuda.cpp. The card draws 300 W,
-// uses two joules between readings, and is in use by two processes.
+// Stands in for libnvidia-ml on the GPU of fake_cuda.cpp. It has only the functions that laptime calls. The GPU draws
+// 300 W, uses two joules between readings, and is in use by two processes.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,7 +1,7 @@
-// The streams, events and graphs of the fake driver. A stream runs when the program waits for it, or for another stream
-// that waits for it, and a graph runs in call order. With LAPTIME_FAKE_CUDA_EAGER, all other streams first run as far
-// as they can, and the runnable graph node that was added last runs first. A missing event gives a wrong result in one
-// of these two orders.
+// The streams, events and graphs of the fake driver. The work of a stream runs when the program waits for the stream,
+// or for another stream that depends on it. The nodes of a graph run in call order. If LAPTIME_FAKE_CUDA_EAGER is set,
+// all other streams first run as far as they can, and of the runnable nodes of a graph, the one added last runs first.
+// A missing event gives a wrong result in one of these two orders.
 #include <unistd.h>
 
 #include <algorithm>

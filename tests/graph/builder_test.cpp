@@ -67,7 +67,7 @@ TEST(Builder, ConstantIsComputedOnceInSetUp) {
   EXPECT_EQ(maker(build, first.cos).annotations.phase, Phase::kSetup);
   EXPECT_EQ(maker(build, first.cos).annotations.scope, "");
   EXPECT_EQ(build.graph().value(first.sin).role, Role::kConstant);
-  // Fills are not shared like constants: every fill is a new value.
+  // Unlike constants, fills are not shared: every fill is a new value.
   EXPECT_NE(fill(build, {2}, 0, DType::kFloat32), fill(build, {2}, 0, DType::kFloat32));
 }
 
@@ -157,7 +157,7 @@ TEST(Replay, SourcesKeepTheirRegions) {
   EXPECT_EQ(replay.finish().values[0].annotations.region, (Region{1, "ln1"}));
 }
 
-TEST(Builder, HeldValueNamesItsFrameScopeAndVariable) {
+TEST(Builder, HoldRecordsFrameScopeAndVariable) {
   Builder build;
   build.current.frame = "forward";
   ValueId x = build.source("x", floats({3}), Role::kInput);
@@ -252,7 +252,7 @@ TEST(Costs, SliceBackwardWithAddendMovesOnlyTheSlice) {
                         SliceBackwardAttributes{.shape = {8, 4}, .axis = 0, .begin = 2, .step = 1, .addend = true},
                         {floats({3, 4}), floats({8, 4})},
                         {floats({8, 4})}};
-  EXPECT_EQ(bytes_of(added), 4 * 3 * 12);  // the slice alone
+  EXPECT_EQ(bytes_of(added), 4 * 3 * 12);  // only the slice moves, not the rest of the addend
 }
 
 TEST(Costs, CountABroadcastOperandOnce) {

@@ -192,7 +192,7 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int below = static_cast<int>(std::floor(std::log2(1e-36)));
   const Factors factors = random_factors(64, below, 0, 0);
   const double error = largest_error(factors);
-  EXPECT_GT(error, 1e-4);  // the usual bound does not hold
+  EXPECT_GT(error, 1e-4);  // the bound for larger numbers does not hold
   const std::vector<float> c = factors.product();
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t j = 0; j < factors.n; ++j) {

@@ -1,4 +1,4 @@
-// Division of the result of a matrix product into blocks.
+// How a GEMM divides its result into blocks.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>

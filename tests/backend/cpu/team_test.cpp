@@ -26,7 +26,7 @@ TEST_P(TeamSizes, RunsEveryIndexOnce) {
   }
 }
 
-// Each thread waits at its first index until all threads have started, so that none can steal earlier.
+// Each thread waits at its first index until all threads have started. Until then, no thread can steal.
 TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
   Team team(GetParam());
   const auto threads = static_cast<size_t>(team.size());

@@ -1,4 +1,4 @@
-// Communication between fake cards: order, times, recordings and failures.
+// Communication between fake GPUs: order, times, recordings and failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using cuda::CudaBackend;
 using testing::Each;
 using testing::HasSubstr;
 
-// A vector in card memory that a kernel doubles and a collective sums over the ranks.
+// A vector in GPU memory that a kernel doubles and a collective sums over the ranks.
 class Summed {
  public:
   Summed(CudaBackend& backend, const LocalGroup& group)
@@ -154,7 +154,7 @@ TEST(CudaCommunication, NcclFailureThrowsAndAbortsCollectives) {
   unsetenv("LAPTIME_FAKE_NCCL_FAIL");
 }
 
-TEST(CudaCommunication, RanksThatShareACardAreRejected) {
+TEST(CudaCommunication, RanksThatShareAGpuAreRejected) {
   setenv("LAPTIME_FAKE_CUDA_CARDS", "1", 1);
   const cuda::FoundDriver found = cuda::find_driver();
   run_ranks(2, [&](LocalGroup& group) {

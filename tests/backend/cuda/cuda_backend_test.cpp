@@ -1,4 +1,4 @@
-// The CUDA backend on the fake card of tests/fake_cuda: memory, launches, marks, limits, sensors and failures.
+// The CUDA backend on the fake GPU of tests/fake_cuda: memory, launches, marks, limits, sensors and failures.
 #include "backend/cuda/cuda_backend.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using cuda::CudaBackend;
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it
+constexpr std::array<std::byte, 1> kImage{};  // the fake GPU does not read the image
 
 class Cuda : public testing::Test {
  protected:
@@ -40,7 +40,7 @@ std::vector<float> floats_of(Backend& backend, DeviceMemory& memory, size_t coun
   return values;
 }
 
-TEST_F(Cuda, FindsTheCard) {
+TEST_F(Cuda, FindsTheGpu) {
   ASSERT_EQ(found_.missing, "");
   const cuda::Card card = cuda::nth_card(*found_.driver, 0);
   EXPECT_EQ(card.name, "fake card");
@@ -74,7 +74,7 @@ TEST_F(Cuda, AllocationBeyondDeviceMemoryThrows) {
   }
 }
 
-// Elements in card memory that start at 2. Each launch squares them in place.
+// Elements in GPU memory with the initial value 2. Each launch squares them in place.
 class Squares {
  public:
   explicit Squares(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kCount)) {
@@ -212,7 +212,7 @@ TEST_F(Cuda, RecordingOrdersLaunchesThatShareBytes) {
   unsetenv("LAPTIME_FAKE_CUDA_EAGER");
 }
 
-// Launches that change a number outside their operands, so that only a mark between them orders them.
+// Launches that change a number outside their operands, so that only a mark between two launches orders these.
 struct Unordered {
   static inline TensorView number;
   static inline const Kernel* square = nullptr;
@@ -283,7 +283,7 @@ TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
   squares.enqueue();
-  squares.values();  // waits for this launch before activity records are enabled
+  squares.values();  // waits, so that the activity records exclude this launch
   const Activities activities = backend->watch([&] {
     squares.enqueue();
     backend->pause(Seconds{0.05});
@@ -348,7 +348,7 @@ TEST_F(Cuda, MeasuresItsLimits) {
   EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // without cuBLASLt, only the bandwidth limit
 }
 
-TEST_F(Cuda, ReadsTheSensorsOfTheCard) {
+TEST_F(Cuda, ReadsTheSensorsOfTheGpu) {
   const auto backend = open();
   const Sensors before = backend->sensors().value();
   const Sensors after = backend->sensors().value();
@@ -359,7 +359,7 @@ TEST_F(Cuda, ReadsTheSensorsOfTheCard) {
   EXPECT_DOUBLE_EQ(*after.joules - *before.joules, 2);
   EXPECT_EQ(before.other_processes, 1);
   EXPECT_FALSE(before.uncorrected_errors);
-  EXPECT_TRUE(before.slowed_by.empty());  // an idle card is not throttled
+  EXPECT_TRUE(before.slowed_by.empty());  // an idle GPU is not throttled
 }
 
 // Launches a kernel that does not exist.
@@ -378,7 +378,7 @@ TEST_F(Cuda, FailedLaunchThrowsAtTheNextWait) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("unknown_kernel failed: named symbol not found"));
   }
-  backend->synchronize();  // the error is reported only once
+  backend->synchronize();  // does not throw, because the error has been reported
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Runs cuDNN attention with the fake library of tests/fake_cuda. Also makes plans with the real library, without a
-// card.
+// Runs cuDNN attention with the fake library of tests/fake_cuda. Also makes plans with the real library, without a GPU.
 #include "backend/cuda/dnn_attention.h"
 
 #include <gmock/gmock.h>
@@ -80,7 +79,7 @@ TEST(DnnAttention, ErrorNamesFailedCall) {
   EXPECT_THAT(attentions.run(attention, {}, nullptr), HasSubstr("cudnnBackendExecute failed: CUDNN_STATUS_BAD_PARAM"));
 }
 
-// JSON properties of a device, which cuDNN accepts instead of a handle if there is no card.
+// JSON properties of a device, which cuDNN accepts instead of a handle if there is no GPU.
 std::string device_text(int compute_capability, int processors, int shared_bytes) {
   return fmt::format(
       R"({{"deviceVer":{},"multiProcessorCount":{},"maxSharedMemoryPerBlockOptin":{},"driverVer":13000,)"
@@ -92,8 +91,8 @@ std::string device_text(int compute_capability, int processors, int shared_bytes
       10 * compute_capability, processors, shared_bytes);
 }
 
-// The real library accepts our graphs and compiles its kernels for cards that this machine does not have. The kernels
-// do not run.
+// The real library accepts our graphs and compiles its kernels for GPUs that this machine does not have. The kernels do
+// not run.
 TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGpuGeneration) {
   const char* const library = std::getenv("LAPTIME_CUDNN");
   if (library == nullptr) GTEST_SKIP() << "set LAPTIME_CUDNN to the path of libcudnn, or run the test cudnn_plans";

@@ -39,8 +39,8 @@ struct Numbers {
   int* out = nullptr;
 };
 
-// out[block] = sum of the block's part of `in`. With `without` = 1, the first barrier is omitted; with 2, all later
-// barriers are omitted.
+// out[block] = sum of the block's part of `in`. `without` selects the barriers to omit: none (0), the first (1), or all
+// later ones (2).
 template <int without>
 struct BlockSum {
   using Args = Numbers;
