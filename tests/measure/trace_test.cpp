@@ -147,7 +147,7 @@ TEST(Trace, CpuStepHasTimesAndOversizedStepHasNone) {
   EXPECT_GT(refused.trace->buffer_count(), 0U);
 }
 
-TEST(Trace, SamplesHaveClassSharesIfMarksAreFree) {
+TEST(Trace, SamplesHaveClassSharesIfMarksTakeNoTime) {
   const PointResult predicted = run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {});
   double sum = 0;
   for (const ClassShare& share : predicted.record.classes) sum += share.share;

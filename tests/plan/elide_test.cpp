@@ -47,7 +47,8 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
 }
 
-// The slice of rank 0 has offset 0, like the value assigned to it, but rank 0 keeps the copy like every other rank.
+// Only rank 0 could write the value in place, because its slice has offset 0 like the value. It keeps the copy, so that
+// all ranks do the same work.
 TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
   for (const int64_t begin : {0, 1}) {
     Step step;

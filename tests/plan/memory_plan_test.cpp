@@ -87,7 +87,8 @@ TEST(MemoryPlan, DisjointLiveRangesShareBytes) {
   EXPECT_EQ(plan.peak_at, 0);
 }
 
-// Ranges that end and begin in the same step overlap, because the step reads one buffer and writes the other.
+// Two ranges overlap if one ends in the step in which the other begins, because that step reads one buffer and writes
+// the other.
 TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
   const std::vector<LiveBytes> intervals{{64, 0, 1}, {64, 1, 2}};
   const MemoryPlan plan = place(intervals);

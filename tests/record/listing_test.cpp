@@ -158,7 +158,7 @@ TEST_F(ListingTest, ListsAnEmptyRecord) {
   EXPECT_EQ(read(record, Extent::kWithConfig), record);
 }
 
-TEST_F(ListingTest, ReadsTheWholeRecordOfUnexpectedRows) {
+TEST_F(ListingTest, ReadsTheWholeRecordIfItsRowIsMalformed) {
   Store store = Store::open(path_);
   store.append(with_every_phase());
   for (const char* const change :

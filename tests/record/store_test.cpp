@@ -366,7 +366,8 @@ TEST_F(StoreTest, RejectsNewerSchemas) {
   EXPECT_THAT(open_error(), HasSubstr("newer laptime"));
 }
 
-// Opening a database for writing would end its write-ahead log mode, which only the program that owns it may do.
+// Opening a database for writing would end its write-ahead log mode. Only the program that owns the database may end
+// that mode.
 TEST_F(StoreTest, LeavesDatabasesOfOtherProgramsUntouched) {
   execute("PRAGMA journal_mode = WAL; CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a')");
   const std::string before = bytes_of(path_);

@@ -1,4 +1,4 @@
-// A run that does not reproduce the losses of an earlier run loses its timing.
+// The record of a run that does not reproduce the losses of an earlier run has no timing.
 #include "sweep/run_sweep.h"
 
 #include <gtest/gtest.h>
