@@ -202,7 +202,7 @@ TEST(RecordedSteps, PhasesAndResidueAddUp) {
   EXPECT_DOUBLE_EQ(record.phases[0].seconds + record.phases[1].seconds, record.time.at("step").mean);
 }
 
-TEST(RecordedSteps, ReportThePhaseThatIsThePass) {
+TEST(RecordedSteps, HaveTheMainTimeOfTheirPass) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"pass", "forward"}}, kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01, 0.004));

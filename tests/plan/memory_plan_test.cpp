@@ -48,7 +48,8 @@ int64_t peak_by_hand(const std::vector<LiveBytes>& intervals, int& at) {
   return peak;
 }
 
-// Places the intervals, largest first, each at the lowest offset where it overlaps none of the intervals before it.
+// Places the intervals, largest first, each at the lowest offset where it overlaps none of the intervals already
+// placed.
 std::vector<int64_t> first_fit_by_hand(const std::vector<LiveBytes>& intervals) {
   std::vector<size_t> order(intervals.size());
   std::iota(order.begin(), order.end(), size_t{0});

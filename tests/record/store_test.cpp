@@ -1,5 +1,5 @@
 // The store: appended records survive a killed process and a full disk; a damaged file is an error or hides few
-// records. Also searches, and files of earlier schemas and of other programs.
+// records. Also tests searches, and files of earlier schemas and of other programs.
 #include "record/store.h"
 
 #include <gmock/gmock.h>
@@ -220,7 +220,7 @@ TEST_F(StoreTest, FiveProcessesWriteConcurrently) {
   EXPECT_EQ(names.size(), writers.size() * kEach);
 }
 
-// While a store is created, a reader finds no file, an empty one or the whole schema, never a part of it.
+// While a store is created, a reader finds no file, an empty file or the whole schema, never a part of the schema.
 TEST_F(StoreTest, ReaderOfAStoreThatIsBeingCreatedFindsAllOrNothing) {
   constexpr int kStores = 100;
   const auto store = [&](int i) { return path_.parent_path() / fmt::format("{}.sqlite", i); };

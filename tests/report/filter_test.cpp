@@ -116,7 +116,7 @@ TEST(Filter, RequireAddsACondition) {
   }
 }
 
-TEST(Filter, KeepsTheOrder) {
+TEST(Filter, KeepsTheOrderOfRecords) {
   std::vector<std::string> models;
   for (const Record& record : records_matching(Filter("status != ok"), stored_records()))
     models.push_back(record.config.text("model"));

@@ -216,8 +216,8 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches again in every way. All ways must give the bits of `first`. Describes a difference, or returns an empty
-// string.
+// Launches again in every way from device.first_again on, which must give the bits of `first`. Describes a difference,
+// or returns an empty string.
 std::string different_way(Point& point, const Kernel& kernel, const KernelDevice& device, const Launch& first,
                           std::span<const Update> overwrites = {}) {
   for (int way = device.first_again; way < kWays; ++way) {
