@@ -11,7 +11,7 @@ namespace {
 
 using test::floats;
 
-// The update w' = assign(w, 2 w). Each test adds its outputs.
+// A graph with the update w' = assign(w, 2 w). Each test adds outputs to the graph.
 struct Updated {
   Builder build;
   ValueId w = build.source("w", floats({3}), Role::kParameter);

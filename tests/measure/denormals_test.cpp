@@ -1,4 +1,4 @@
-// Denormal numbers are counted by type, and a run that becomes slower is detected.
+// Counts of denormal numbers in tensors of each type, and detection of a run that slows down.
 #include "measure/spoiled_values.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ int64_t counted_in(const std::vector<T>& values, DType dtype) {
   return count_denormals(std::as_bytes(std::span(values)), dtype);
 }
 
-TEST(Denormals, AreCountedByType) {
+TEST(Denormals, AreCountedInEveryType) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(counted_in<float>({0, -0.0F, 1e-40F, -1e-45F, 1e-37F, 1, infinity, std::nanf("")}, DType::kFloat32), 2);
   EXPECT_EQ(counted_in<double>({0, 1e-310, 1e-300}, DType::kFloat64), 1);
@@ -35,7 +35,7 @@ Sampling sampling_of(const std::vector<double>& seconds) {
   return sampling;
 }
 
-TEST(Denormals, DetectsARunThatBecomesSlower) {
+TEST(Denormals, DetectsARunThatSlowsDown) {
   EXPECT_TRUE(has_slowed_down(sampling_of({9, 1, 1, 1, 1, 1, 1.5, 1.5, 1.5})));
   EXPECT_FALSE(has_slowed_down(sampling_of({9, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1})));
   EXPECT_FALSE(has_slowed_down(sampling_of({1, 1, 1, 9, 1, 1, 1, 1, 1})));

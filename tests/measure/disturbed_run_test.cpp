@@ -62,7 +62,7 @@ TEST(DisturbedRun, StatesThatTracedStepsTookLonger) {
   trace.untraced = {1.25, 1.25, 1.25};
   EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "");
   trace.untraced = {1, 1, 1};
-  trace.mark.reset();  // as if the device had recorded the launches
+  trace.mark.reset();  // no marks, because the device itself recorded the launches
   EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "");
 }
 

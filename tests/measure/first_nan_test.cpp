@@ -21,7 +21,7 @@ const test::Options kTwoLayers{{"d-model", "16"}, {"d-ff", "32"},  {"num-layers"
                                {"context", "8"},  {"batch", "2"},  {"vocab", "50"},     {"device", "cpu"},
                                {"threads", "1"},  {"warmup", "1"}, {"steps", "2"}};
 
-// The initial weights of a point as a file in which one element of a tensor is replaced.
+// A file with the initial weights of a point, except that one element of the tensor `poisoned` is `value`.
 std::string weights_with(const RunConfig& config, const std::string& poisoned, float value) {
   const StartingWeights fresh(config);
   Json header;

@@ -40,7 +40,7 @@ TEST_F(HopelessKernelsTest, KeepsAKernelThatOnceCameClose) {
   EXPECT_TRUE(slow_takes_part(2e9));
 }
 
-TEST_F(HopelessKernelsTest, FourLostRacesNeedASmallerMargin) {
+TEST_F(HopelessKernelsTest, DropsKernelAfterFourNarrowLosses) {
   for (int race = 0; race < 4; ++race) {
     EXPECT_TRUE(slow_takes_part(1e9));
     race_with(1.1, 1e9);
@@ -56,7 +56,7 @@ TEST_F(HopelessKernelsTest, SmallRacesDoNotDecideLargeShapes) {
   EXPECT_FALSE(slow_takes_part(200e9));
 }
 
-TEST_F(HopelessKernelsTest, KeepsLibraryProposals) {
+TEST_F(HopelessKernelsTest, NeverDropsLibraryKernels) {
   slow_.library = "cuBLASLt";
   for (int race = 0; race < 4; ++race) race_with(10, 1e9);
   EXPECT_TRUE(slow_takes_part(1e9));

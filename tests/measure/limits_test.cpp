@@ -56,7 +56,7 @@ TEST(Limits, AreMeasuredAgainWhenExceeded) {
 
 const std::vector<MeasuredPeak> kProvisionalPeak{{"device", "peak/provisional", 100, "FLOP/s", "2026-01-01T00:00:00Z"}};
 
-TEST(Limits, NextRunMeasuresAnEstimateAgain) {
+TEST(Limits, AreMeasuredAgainAfterAnEstimate) {
   ScriptedBackend backend({100, 95, 90});
   backend.estimates = true;
   std::vector<MeasuredPeak> learned;
@@ -85,7 +85,7 @@ TEST(Limits, EstimateNeverReplacesAMeasuredPeak) {
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 100);
 }
 
-TEST(Limits, MeasuresBandwidthOfADisturbedRunAgain) {
+TEST(Limits, BandwidthIsMeasuredAgainAfterADisturbedRun) {
   ScriptedBackend backend({70, 90, 80}, DeviceLimit::Kind::kBandwidth);
   LimitsRequest request{.bandwidth = true, .disturbed = true};
   std::vector<MeasuredPeak> learned;
@@ -140,7 +140,7 @@ TEST(Limits, KeepTheLargestMeasurement) {
   EXPECT_EQ(backend.measured(), 4U);
 }
 
-TEST(Limits, AreMeasuredAgainUntilTheyExceedTheRun) {
+TEST(Limits, AreMeasuredAgainUntilTheyExceedTheReachedRate) {
   ScriptedBackend backend({60, 60, 125});
   std::vector<MeasuredPeak> learned;
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, {}, learned).product_flops, 125);

@@ -127,7 +127,7 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   EXPECT_THAT(record().verdict.reasons,
               Contains(HasSubstr("above the peak of float32 (1.000 GFLOP/s as measured here)")));
   prepared_.config.ranks = 1;
-  run_.limits.product_flops = 1.5e9;  // pretends that the peak was measured with this arithmetic
+  run_.limits.product_flops = 1.5e9;  // as if the peak had been measured with the arithmetic of the product
   run_.products.flops_per_second = 3.2e9;
   EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s in the data sheet")));
   run_.products.math = ProductMath::kBFloat16;  // the float32 peak does not apply to bfloat16 products
@@ -150,7 +150,7 @@ TEST_F(MakeRecord, ReportsDifferingClocks) {
   EXPECT_THAT(with_host(0.5).verdict.reasons, Contains(HasSubstr("50.0 % less")));
 }
 
-TEST_F(MakeRecord, PredictionHasNoMeasurement) {
+TEST_F(MakeRecord, PredictionIsRatedAsPredicted) {
   EXPECT_EQ(record().verdict.rating, "predicted");
   EXPECT_TRUE(record().verdict.reasons.empty());
 }

@@ -202,7 +202,7 @@ TEST(RecordedSteps, PhasesAndResidueAddUp) {
   EXPECT_DOUBLE_EQ(record.phases[0].seconds + record.phases[1].seconds, record.time.at("step").mean);
 }
 
-TEST(RecordedSteps, AcceptAPhaseAsPass) {
+TEST(RecordedSteps, HaveTheMainTimeOfTheirPass) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"pass", "forward"}}, kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01, 0.004));
@@ -210,7 +210,7 @@ TEST(RecordedSteps, AcceptAPhaseAsPass) {
   EXPECT_NEAR(record.main_time()->median, 0.004, 1e-15);
 }
 
-TEST(RecordedSteps, DriftIsNotStable) {
+TEST(RecordedSteps, DriftingTimesAreNotSteady) {
   const RecordedPoint point = recorded_point({}, kPyTorch);
   RecordedSteps steps(point);
   for (int64_t n = 0; !steps.is_done(); ++n) steps.add(line_of(0.01 + 0.002 * static_cast<double>(n)));

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(All, Editions,
                                          test::Options{{"pass", "inference"}},
                                          test::Options{{"recompute", "block"}, {"mode", "compile"}}));
 
-TEST(Trace, SignalBeforeTracedStepsInterruptsThePoint) {
+TEST(Trace, SignalDuringTracedStepsInterruptsThePoint) {
   bool is_traced = false;
   PointHooks hooks;
   hooks.progress = [&](const PointProgress& progress) { is_traced = progress.stage == "trace" && progress.done == 2; };
@@ -129,7 +129,7 @@ TEST(Trace, AttentionRangesNameTheirStages) {
                                              whole + "/computing softmax", whole + "/final matmul"}));
 }
 
-// On a CPU, marks time the launches. A step that does not fit in memory has a trace without times.
+// On a CPU, launches are timed with marks. A step that does not fit in memory has a trace without times.
 TEST(Trace, CpuStepHasTimesAndOversizedStepHasNone) {
   const PointResult result = traced({{"device", "cpu"}, {"threads", "1"}}, 3);
   ASSERT_TRUE(result.trace.has_value());
@@ -147,7 +147,7 @@ TEST(Trace, CpuStepHasTimesAndOversizedStepHasNone) {
   EXPECT_GT(refused.trace->buffer_count(), 0U);
 }
 
-TEST(Trace, SamplesHaveClassSharesIfMarksAreFree) {
+TEST(Trace, SamplesHaveClassSharesIfMarksTakeNoTime) {
   const PointResult predicted = run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {});
   double sum = 0;
   for (const ClassShare& share : predicted.record.classes) sum += share.share;

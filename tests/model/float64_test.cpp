@@ -38,7 +38,7 @@ TEST_P(Float64, SlowReferencesMatchFloat64) {
     EXPECT_LT(distance(golden, "grad/" + parameter.name, training.output(output::kGradient + parameter.name)),
               kTolerance);
     if (parameter.name.find("k_proj.bias") != std::string::npos)
-      continue;  // its gradient consists of rounding errors only
+      continue;  // the gradient of a key bias consists only of rounding errors
     // In its first step AdamW divides by |gradient| + eps, which amplifies gradients near zero.
     EXPECT_LT(distance(golden, "after1/" + parameter.name, training.source(parameter.name)), 1e-8);
   }

@@ -46,7 +46,7 @@ TEST(MicroBatches, SlowGiveTheLossesOfTheWholeBatch) {
   }
 }
 
-// A mask depends on the sum of the seed and the step.
+// The sum of the seed and the step determines a dropout mask, so all sums must differ.
 TEST(MicroBatches, DropoutMasksDifferAcrossPassesAndSteps) {
   constexpr uint64_t kSeed = 7;
   std::set<uint64_t> sums;

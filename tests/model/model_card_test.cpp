@@ -1,4 +1,4 @@
-// Model cards, and the summaries of the graphs they build.
+// Model cards, and the summaries of the graphs that the cards build.
 #include "model/model_card.h"
 
 #include <gmock/gmock.h>

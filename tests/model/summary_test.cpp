@@ -1,4 +1,4 @@
-// Compares parameter and FLOP counts of graphs with formulas, and rejects invalid models.
+// Parameter and FLOP counts of graphs match formulas, and invalid models are rejected.
 #include <fmt/format.h>
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ TEST(ModelSummary, EveryPresetInEveryEditionMatchesTheFormulas) {
   for (const ModelPreset& preset : model_presets()) {
     if (preset.name == kAttentionModel) continue;
     for (const auto& edition : choices_of(Edition{})) {
-      const bool is_of_library = gpt_edition(edition.value).is_of_library;  // config_json_test.cpp checks these counts
+      const bool is_of_library = gpt_edition(edition.value).is_of_library;  // checked in config_json_test.cpp
       if ((preset.only && *preset.only != edition.value) || is_of_library) continue;
       const ModelConfig model = resolved_model({{"model", preset.name}, {"edition", edition.name}});
       const ModelSummary summary = summarize(model);

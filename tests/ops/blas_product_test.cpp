@@ -49,8 +49,8 @@ int64_t padded_bytes(int64_t rows, int64_t columns, int64_t size) {
   return align_up(((rows - 1) * 64 + columns) * size, 64);
 }
 
-// Logits of an odd vocabulary: the product itself, and the two products of its gradient, which read the gradient of the
-// logits by rows and by columns. Matrices with a vocabulary axis are padded to a multiple of 64.
+// The product that computes the logits of an odd vocabulary, and the two products of its backward pass: one reads the
+// gradient of the logits by rows, the other by columns. Copies pad the vocabulary axis to a multiple of 64.
 TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
   constexpr int64_t kRows = 64, kWidth = 32, kWords = 57;
   const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});

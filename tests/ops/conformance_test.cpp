@@ -11,7 +11,7 @@ namespace laptime::test {
 
 TEST_P(Conformance, MatchesReference) { check_conformance(GetParam()); }
 
-// Test names are MatchesReference/<op>_<dtype>_...
+// The name of a conformance test begins with MatchesReference/<op>_<dtype>_.
 TEST(ConformanceTables, CoverEveryOpWithKernels) {
   std::set<std::string> tested;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();

@@ -62,7 +62,7 @@ std::vector<ConformanceCase> cross_entropy_rows() {
                     .inputs = {grad, {.shape = shape}, targets_of(shape), {.shape = {9}, .dtype = DType::kFloat64}},
                     .arrangements = {Arrangement::kContiguous}});
   }
-  // Rows of equal logits. exp(-200) underflows to 0 in float32.
+  // Rows of equal logits, including -200, whose exponential underflows to 0 in float32.
   for (const Shape& equal : std::vector<Shape>{shape, {7, 5}, {3, 5003}}) {
     for (const double value : {0.0, 80.0, -200.0, -std::numeric_limits<double>::infinity()}) {
       rows.push_back({.op = &kCrossEntropy,

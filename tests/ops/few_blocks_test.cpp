@@ -1,4 +1,5 @@
-// CUDA kernels on more elements than threads, as launch_elements() launches them for very large tensors.
+// CUDA kernels with fewer threads than elements: each thread must process several elements, as for very large tensors,
+// for which launch_elements() limits the number of blocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -275,7 +275,7 @@ void expect_exact_on_long_numbers(const Kernel& kernel) {
 }
 
 TEST_P(MatmulKernel, IsExactOnFactorsWithManySignificantBits) { expect_exact_on_long_numbers(GetParam()); }
-TEST_P(AddmmKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
+TEST_P(AddmmKernel, IsExactOnFactorsWithManySignificantBits) { expect_exact_on_long_numbers(GetParam()); }
 
 TEST_P(MatmulKernel, SlowBitsDoNotDependOnThreadCountOrRun) {
   const Kernel& kernel = GetParam();
@@ -301,8 +301,8 @@ TEST_P(MatmulKernel, SlowBitsDoNotDependOnThreadCountOrRun) {
   }
 }
 
-// The split of K depends on K alone, so the register tiles of different instruction sets (with fused multiply-adds)
-// give the same bits.
+// The split of K depends on K alone, so register tiles of all shapes give the same bits. The kernels compared here all
+// use fused multiply-adds.
 TEST(MatmulTiles, TileShapesGiveTheSameBits) {
   cpu::Team team(2);
   std::string error;
@@ -373,9 +373,9 @@ const Kernel* kernel_named(const std::vector<Kernel>& kernels, const std::string
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// Factors split into three bfloat16 terms, with six products of terms, are more accurate than fused float32
-// multiply-adds. If the magnitudes of elements differ by up to 2^40, the sum of the six products may be rounded
-// slightly more.
+// A product whose factors are split into three bfloat16 terms, computed as six products of terms, is more accurate than
+// fused float32 multiply-adds. If the magnitudes of elements differ by up to 2^40, the rounding error of the sum of the
+// six products may be slightly larger.
 TEST(MatmulSplit, IsAsAccurateAsFloat32) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");

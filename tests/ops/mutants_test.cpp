@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 // A float32 product whose factors are each split into `kTerms` bfloat16 terms. Omits the pair of terms with index
-// `kPair` in kTermPairs, unless it is -1.
+// `kPair` in kTermPairs, unless `kPair` is -1.
 template <int kTerms, int kPair>
 void launch_split(const KernelCall& call) {
   const Shape& a = call.in[0].shape();
@@ -113,7 +113,8 @@ TEST(LibraryTolerance, RejectsFactorsInTf32) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<unrounded, unrounded>), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<as_tf32, unrounded>), "") << k;
   }
-  // The error that shifted() adds is small relative to the elements, but larger than that of sums in any order.
+  // The error that shifted() adds is small relative to the elements, but larger than the rounding error of float32 sums
+  // in any order.
   EXPECT_THAT(error_by_library(addmm_row(385), DType::kFloat32, launch_addmm<unrounded, shifted>),
               HasSubstr("any order"));
 }

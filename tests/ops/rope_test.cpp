@@ -10,7 +10,7 @@ namespace {
 
 constexpr RopeForm kForms[] = {RopeForm::kInterleaved, RopeForm::kHalves, RopeForm::kRotateHalf};
 
-// Columns of tables that rotate whole rows of `width` elements.
+// Number of columns of the cos and sin tables if rows of `width` elements are rotated as a whole.
 int64_t columns_for(RopeForm form, int64_t width) { return form == RopeForm::kRotateHalf ? width : width / 2; }
 
 std::vector<ConformanceCase> rope_rows() {

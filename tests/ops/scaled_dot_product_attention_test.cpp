@@ -261,7 +261,7 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape, int
 TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({}, {2, 2, 256, 64});
   expect_close({}, {1, 1, 1000, 20});
-  expect_close({}, {1, 1, 2048, 16});  // few heads: each block of keys is a part of its own, with unequal work
+  expect_close({}, {1, 1, 2048, 16});  // one head: every block of keys is a separate part
   expect_close({}, {1, 3, 1100, 8});
   expect_close({.causal = false}, {1, 1, 300, 33});
   expect_close({}, {1, 9, 270, 4});
@@ -281,8 +281,8 @@ TEST(Attention, SlowQueryHeadsShareKeyHeads) {
   expect_close({}, {1, 4, 140, 300}, 2);
 }
 
-// CUDA kernels read one key head for several query heads, in the layout of a model. They repeat neither keys nor
-// gradients of keys, so shared heads need no additional workspace.
+// CUDA kernels read one key head for several query heads, in the layout of a model. They do not copy keys or their
+// gradients for each query head, so shared heads need no additional workspace.
 TEST(Attention, QueryHeadsShareKeyHeadsOnCuda) {
   const Shape shape{2, 6, 20, 16};
   LibraryQueue queue;
@@ -308,7 +308,7 @@ TEST(Attention, QueryHeadsShareKeyHeadsOnCuda) {
   }
 }
 
-// In float16, the gradients that cuDNN computes for a single query head may overflow.
+// If query heads share a key head, cuDNN first computes a key gradient for each query head, which may overflow float16.
 TEST(Attention, CudnnRejectsSharedKeyHeadsInFloat16) {
   for (const int64_t kv_heads : {2, 6}) {
     const Attention attention({}, DType::kFloat16, {2, 6, 20, 16}, kv_heads);

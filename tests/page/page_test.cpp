@@ -102,7 +102,7 @@ TEST(Page, EscapesTextsOfRecords) {
   EXPECT_EQ(data_of(input)["points"][0]["name"], hostile);
 }
 
-TEST(Page, LoadsNothingAndAllowsOnlyEmbeddedScripts) {
+TEST(Page, LoadsNoFilesAndAllowsOnlyEmbeddedScripts) {
   const std::string html = page_html(five_points());
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(html, Not(HasSubstr("unsafe-")));

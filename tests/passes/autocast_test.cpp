@@ -61,7 +61,7 @@ TEST(Autocast, CastsAnActivationForEachUse) {
   EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
 }
 
-TEST(Autocast, CastsAParameterOnceForEachMicroBatchUnlessTheyShareCopies) {
+TEST(Autocast, CastsAParameterOncePerMicroBatchUnlessCopiesAreShared) {
   const auto casts_of_parameter = [](bool shares_copies) {
     Model model;
     for (const char* name : {"first", "second"}) {

@@ -44,20 +44,20 @@ TEST(FoldAddends, FoldsThroughReshapes) {
   EXPECT_EQ(graph.value(graph.find_output("sum")).type.shape(), (Shape{2, 8}));
 }
 
-TEST(FoldAddends, KeepsProductWithOtherReaders) {
+TEST(FoldAddends, KeepsSumWithProductThatHasOtherReaders) {
   Operands on;
   const ValueId product = matmul(on.build, on.b, on.a);
   on.build.output("product", product);
   EXPECT_EQ(count(on.folded(add(on.build, product, on.a)), "add"), 1);
 }
 
-TEST(FoldAddends, KeepsBroadcastOperand) {
+TEST(FoldAddends, KeepsSumWithBroadcastOperand) {
   Operands on;
   const ValueId row = on.build.source("row", floats({4}), Role::kInput);
   EXPECT_EQ(count(on.folded(add(on.build, matmul(on.build, on.a, on.a), row)), "add"), 1);
 }
 
-TEST(FoldAddends, KeepsOperandMadeAfterTheProduct) {
+TEST(FoldAddends, KeepsSumWithOperandComputedAfterTheProduct) {
   Operands on;
   const ValueId product = matmul(on.build, on.a, on.b);
   EXPECT_EQ(count(on.folded(add(on.build, product, exp(on.build, on.a))), "add"), 1);

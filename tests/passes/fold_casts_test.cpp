@@ -23,7 +23,7 @@ Graph without_unread_casts(const Graph& graph) {
   return folded;
 }
 
-// An RMSNorm of a float32 tensor (4, 4). It can round its output.
+// An RMSNorm, which can round its output, of a float32 tensor (4, 4).
 struct NormModel {
   Builder build;
   ValueId x = build.source("x", floats({4, 4}), Role::kInput);

@@ -47,7 +47,8 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
 }
 
-// The slice of rank 0 has offset 0, like the value assigned to it, but rank 0 keeps the copy like every other rank.
+// Only rank 0 could write the value in place, because its slice has offset 0 like the value. Rank 0 keeps the copy, so
+// that all ranks do the same work.
 TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
   for (const int64_t begin : {0, 1}) {
     Step step;
@@ -114,7 +115,7 @@ TEST(Elide, ElidesOnlyOneAssignmentOfAValue) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, false}));
 }
 
-// The value of the first assignment shares the storage of the state, so reading it later reads the state.
+// The first assigned value shares the storage of the state, so a later read of this value reads the state.
 TEST(Elide, ReadingAnElidedValueLaterKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);

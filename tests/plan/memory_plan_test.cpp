@@ -48,7 +48,8 @@ int64_t peak_by_hand(const std::vector<LiveBytes>& intervals, int& at) {
   return peak;
 }
 
-// Places the intervals, largest first, each at the lowest offset where it overlaps none of the intervals before it.
+// Places the intervals, largest first, each at the lowest offset where it overlaps none of the intervals already
+// placed.
 std::vector<int64_t> first_fit_by_hand(const std::vector<LiveBytes>& intervals) {
   std::vector<size_t> order(intervals.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -87,7 +88,8 @@ TEST(MemoryPlan, DisjointLiveRangesShareBytes) {
   EXPECT_EQ(plan.peak_at, 0);
 }
 
-// Ranges that end and begin in the same step overlap, because the step reads one buffer and writes the other.
+// Two ranges overlap if one ends in the step in which the other begins, because that step reads one buffer and writes
+// the other.
 TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
   const std::vector<LiveBytes> intervals{{64, 0, 1}, {64, 1, 2}};
   const MemoryPlan plan = place(intervals);

@@ -90,8 +90,8 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   }
 }
 
-// A pool frees buffers in the order of the computation queue. That queue knows that a communication is done only after
-// waiting for it.
+// A pool frees buffers in the order of the computation queue. A buffer that a communication reads is therefore freed
+// only after that queue has waited for the communication.
 TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
   Builder build;
   const ValueId x = build.source("x", test::floats({1024}), Role::kInput);

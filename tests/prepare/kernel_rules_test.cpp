@@ -125,7 +125,7 @@ TEST(MathMode, DescribesTheKernelsThatRun) {
   EXPECT_EQ(mode({&kOurs}), "float32, predicted");
 }
 
-// CPU kernels state their arithmetic if they multiply matrices, and only then. Only bfloat16 products use bfloat16.
+// CPU kernels state their arithmetic if and only if they multiply matrices. Only bfloat16 products use bfloat16.
 TEST(MathMode, EveryProductKernelStatesItsArithmetic) {
   const Device device = find_device(point_of({{"device", "cpu"}}).config);
   for (const OpCard* op : device.kernels->ops()) {

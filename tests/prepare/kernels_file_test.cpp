@@ -154,7 +154,7 @@ std::string problem_of(const SweepPoint& point) {
   }
 }
 
-TEST_F(KernelsFile, PinnedKernelRunsUnmeasured) {
+TEST_F(KernelsFile, PinnedKernelRunsWithoutATrial) {
   const auto [signature, kernel] = unlikely_choice();
   const std::string path = file(record_with({{signature, kernel}, {"matmul(of another model)", "reference"}}).dump());
   const SweepPoint point = one_layer({{"kernels", path}});

@@ -70,7 +70,7 @@ TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   }
 }
 
-// With updates in backward, naive placement of the buffers leaves gaps at these shapes that cost 7,936 bytes.
+// At these shapes, naive placement of the buffers wastes 7,936 bytes if updates run in backward.
 TEST(Prepare, SlowUpdatesInBackwardNeverNeedMoreMemory) {
   for (const char* edition : {"2025", "2026"}) {
     for (const char* optimizer : {"2025", "2026", "torch"}) {
@@ -237,7 +237,7 @@ TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.kernel, "greedy");
 }
 
-// If the loss does not materialise the logits, the trial of its kernels does not allocate them either.
+// If the loss does not materialise the logits, the trial of loss kernels does not allocate logits either.
 TEST(Prepare, TrialSkipsUnreadOutputs) {
   const SweepPoint point = point_of({{"d-model", "16"},
                                      {"num-layers", "1"},

@@ -187,7 +187,7 @@ TEST(TimeForecast, StatesTheShareMeasuredOnADisturbedMachine) {
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, 1, 1e-9);
 }
 
-TEST(TimeForecast, OtherSizesAreScaledFromTheNearestMeasured) {
+TEST(TimeForecast, OtherSizesAreScaledFromTheNearestMeasuredSize) {
   const auto forecast = TimeForecast::of(prepared_tiny().device, costs_of(prepared_tiny().plan));
   for (const test::Options& other : {test::Options{{"context", "64"}}, {{"batch", "8"}}, {{"d-model", "48"}}}) {
     const Plan plan = prepared_tiny(other).plan;
@@ -227,7 +227,7 @@ TEST(TimeForecast, CommunicationCountsOnlyIfComputationWaits) {
   EXPECT_LT(exposed, 1e3 * sent + computed);
 }
 
-TEST(LaunchCosts, CommunicationHasTheTimesOfItsOwnThread) {
+TEST(LaunchCosts, CommunicationIsTimedByItsOwnThread) {
   const Plan plan = prepared_tiny({{"ranks", "2"}, {"oversubscribe", "true"}}).plan;
   LaunchCosts costs(plan);
   std::vector<Seconds> times;

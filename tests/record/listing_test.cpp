@@ -129,7 +129,7 @@ TEST_F(ListingTest, ReadsATimeWhoseNameContainsAQuote) {
   EXPECT_EQ(read(record, Extent::kListed).main_time()->median, record.main_time()->median);
 }
 
-// Each batch of rows is read into the record objects of the previous batch.
+// Each batch of rows is read into the record objects of the previous batch, which must keep none of their old values.
 TEST_F(ListingTest, SlowDoesNotMixRows) {
   Record nothing;
   nothing.name = "nothing";
@@ -158,7 +158,7 @@ TEST_F(ListingTest, ListsAnEmptyRecord) {
   EXPECT_EQ(read(record, Extent::kWithConfig), record);
 }
 
-TEST_F(ListingTest, ReadsTheWholeRecordOfUnexpectedRows) {
+TEST_F(ListingTest, ReadsTheWholeRecordIfItsRowIsMalformed) {
   Store store = Store::open(path_);
   store.append(with_every_phase());
   for (const char* const change :

@@ -79,8 +79,8 @@ inline const std::string kTriggers = R"sql(
     END;
   )sql";
 
-// A listing with all fields in one column, as in versions 4 and 5. With `is_of_version_6`, it also has the prediction
-// and the ends of the confidence interval, as in versions 6 to 9.
+// A listing with all fields in one column, as in versions 4 and 5. If `is_of_version_6` is true, the listing also has
+// the prediction and the ends of the confidence interval, as in versions 6 to 9.
 inline std::string listing_in_one_column(bool is_of_version_6) {
   const std::string prediction = is_of_version_6 ? "'$.prediction.time'," : "";
   std::vector<std::string> figures{"count", "mean", "median", "std", "std_population", "min", "max"};
@@ -167,7 +167,8 @@ inline std::string listing_in_columns() {
          kTriggers;
 }
 
-// SQL that creates a store of version 1, 2, ... The test adds the record, because its JSON is not part of the schema.
+// SQL that creates stores of versions 1 to kCount. The test adds the record, because the JSON of a record is not part
+// of the schema.
 inline constexpr size_t kCount = 10;
 inline std::array<std::string, kCount> all() {
   std::array<std::string, kCount> versions;

@@ -66,8 +66,8 @@ TEST_F(StoreTest, LaunchCostIsTheMeanOfSimilarRuns) {
   };
   EXPECT_EQ(put(1.0), std::pair(1.0, int64_t{1}));
   EXPECT_EQ(put(1.25), std::pair(1.125, int64_t{2}));
-  EXPECT_EQ(put(2.0), std::pair(1.125, int64_t{2}));  // ignored as slowed by another program
-  EXPECT_EQ(put(0.5), std::pair(0.5, int64_t{1}));    // faster, so the earlier runs were the slowed ones
+  EXPECT_EQ(put(2.0), std::pair(1.125, int64_t{2}));  // ignored: another program must have slowed this run
+  EXPECT_EQ(put(0.5), std::pair(0.5, int64_t{1}));    // much faster: the earlier runs must have been slowed
   EXPECT_EQ(put(4.0, "tiles"), std::pair(4.0, int64_t{1}));
 }
 

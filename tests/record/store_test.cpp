@@ -1,5 +1,5 @@
 // The store: appended records survive a killed process and a full disk; a damaged file is an error or hides few
-// records. Also searches, and files of earlier schemas and of other programs.
+// records. Also tests searches, and files of earlier schemas and of other programs.
 #include "record/store.h"
 
 #include <gmock/gmock.h>
@@ -220,7 +220,7 @@ TEST_F(StoreTest, FiveProcessesWriteConcurrently) {
   EXPECT_EQ(names.size(), writers.size() * kEach);
 }
 
-// While a store is created, a reader finds no file, an empty one or the whole schema, never a part of it.
+// While a store is created, a reader finds no file, an empty file or the whole schema, never a part of the schema.
 TEST_F(StoreTest, ReaderOfAStoreThatIsBeingCreatedFindsAllOrNothing) {
   constexpr int kStores = 100;
   const auto store = [&](int i) { return path_.parent_path() / fmt::format("{}.sqlite", i); };
@@ -366,7 +366,8 @@ TEST_F(StoreTest, RejectsNewerSchemas) {
   EXPECT_THAT(open_error(), HasSubstr("newer laptime"));
 }
 
-// Opening a database for writing would end its write-ahead log mode, which only the program that owns it may do.
+// Opening a database for writing would end its write-ahead log mode. Only the program that owns the database may end
+// that mode.
 TEST_F(StoreTest, LeavesDatabasesOfOtherProgramsUntouched) {
   execute("PRAGMA journal_mode = WAL; CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a')");
   const std::string before = bytes_of(path_);

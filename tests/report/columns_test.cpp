@@ -198,7 +198,8 @@ TEST(TableOrder, RejectsUnknownColumnAndDirection) {
 
 TEST(ColumnWords, EveryHeaderOfEverySetIsAccepted) {
   std::set<std::string> listed;
-  for (const OptionRow& row : option_rows<RunConfig>()) listed.emplace(row.option.flag);  // listed with the keys
+  for (const OptionRow& row : option_rows<RunConfig>())
+    listed.emplace(row.option.flag);  // the names of options are columns, too
   for (const ColumnWord& word : column_words()) {
     listed.insert(word.name);
     EXPECT_FALSE(word.help.empty()) << word.name;

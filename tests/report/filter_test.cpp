@@ -91,7 +91,7 @@ TEST(Filter, MatchesRecords) {
   }
 }
 
-TEST(Filter, ExcludesRecordsUsingOnlyListedColumns) {
+TEST(Filter, ListedColumnsCanRuleOutARecord) {
   const Record record = sample_record("a");
   for (const auto& [text, may_match] : std::vector<std::pair<const char*, bool>>{{"seed = 7", true},
                                                                                  {"not seed = 0", true},
@@ -116,7 +116,7 @@ TEST(Filter, RequireAddsACondition) {
   }
 }
 
-TEST(Filter, KeepsTheOrder) {
+TEST(Filter, KeepsTheOrderOfRecords) {
   std::vector<std::string> models;
   for (const Record& record : records_matching(Filter("status != ok"), stored_records()))
     models.push_back(record.config.text("model"));

@@ -65,7 +65,7 @@ TEST(MemoryAnswer, TablesAddUpToThePeak) {
   EXPECT_EQ(accounts.rows[3].cells[1].value, 9000);
 }
 
-TEST(MemoryAnswer, PlanHasNoHeldBytes) {
+TEST(MemoryAnswer, AccountsOfAPlanOmitHeldBytes) {
   Record planned;
   planned.name = "made";
   EXPECT_EQ(table_named(memory_answer(planned, two_layers(), {.view = MemoryView::kAccounts}), "accounts").rows.size(),
@@ -150,7 +150,7 @@ TEST(MemoryPeaks, MarksPeaksThatDoNotFit) {
   const std::optional<Table> marked = peaks_by_pass({&refused, &fits});
   ASSERT_TRUE(marked.has_value());
   EXPECT_EQ(marked->rows[0].cells[1].text, "4.27 KiB *");
-  fits.memory.predicted_peak_bytes = 5000;  // the larger point fits elsewhere, so no single limit separates the cells
+  fits.memory.predicted_peak_bytes = 5000;  // a larger peak fits, so there is no single limit
   EXPECT_EQ(peaks_by_pass({&refused, &fits})->rows[0].cells[1].text, "");
   EXPECT_FALSE(peaks_by_pass({&refused}).has_value());
 }

@@ -19,8 +19,8 @@
 namespace laptime::test {
 namespace {
 
-// On the host, CUDA kernels run as slow fibers, so they run only at points whose inputs have few elements, and in
-// float16 only with contiguous operands, because loads and stores are the same as in bfloat16.
+// CUDA kernels are slow on the host, where each thread is a fiber. They run only at points whose inputs have few
+// elements. In float16, they run only with contiguous operands, because loads and stores are the same as in bfloat16.
 bool runs_cuda(DType dtype, Arrangement arrangement, const Signature& signature) {
   constexpr int64_t kMostElements = 6000;
   for (const TensorType& type : signature.in) {
@@ -144,7 +144,7 @@ std::string Launch::value_error(Point& point, const Kernel& kernel, size_t outpu
   return "";
 }
 
-// For a contraction, checks the L2 error, and the largest error against that of plain loops.
+// For a contraction, checks the L2 error, and compares the largest error with the largest error of plain loops.
 std::string Launch::norm_error(Point& point, const Kernel& kernel, size_t output) {
   const TensorView& view = out_[output];
   const std::vector<double>& truth = point.expected.truth[output];
@@ -216,7 +216,8 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches again in each way that must give the bits of `first`. Describes a difference, or returns an empty string.
+// Launches again in every way from device.first_again on, which must give the bits of `first`. Describes a difference,
+// or returns an empty string.
 std::string different_way(Point& point, const Kernel& kernel, const KernelDevice& device, const Launch& first,
                           std::span<const Update> overwrites = {}) {
   for (int way = device.first_again; way < kWays; ++way) {

@@ -27,11 +27,11 @@ constexpr double kFloat16Limit = 1e-3;  // also for TF32, which has as many mant
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
 
 // One row of a case table. Every kernel of every instruction set of this machine, and every CUDA kernel, on the host
-// (support/cuda/host_grid.h) or on a card (kernels_to_check), must
+// (support/cuda/host_grid.h) or on a GPU (kernels_to_check), must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
 //   - for a contraction, also agree in the L2 norm (kFloat32Limit, ...) and, with `plain`, have a largest error of
 //     at most twice that of the plain loops; cuBLASLt, whose order of additions is unspecified, may reach
-//     Point::largest_library_error,
+//     Expected::largest_library_error(),
 //   - give the same bits with 1, 2 and 3 threads (a CUDA kernel: for any order of the threads of a block), and when it
 //     runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,
@@ -44,12 +44,13 @@ struct ConformanceCase {
   std::vector<Arrangement> arrangements = all_arrangements();
   // Arrangements that kernels may reject, so that the reference runs instead.
   std::vector<Arrangement> may_refuse{};
-  // Accepted error: the change of the exact result when every input changes by `slack` units in the last place of
-  // float32 (of tf32 for kernels with tf32 products), plus `slack` such units of the result, plus rounding to the type
-  // of the output. Reductions and products may have four times this error, because partial sums are rounded too. If
-  // `slack` is 0, a result must equal the exact result rounded to the type of the output. With 16-bit inputs, the error
-  // of a kernel that rounds between products may also include four times the effect of changing each input by half a
-  // unit of its type. cuBLASLt may round a product to the 16-bit type of its result before it adds the bias.
+  // The accepted error is the sum of three parts: the change of the exact result if every input changes by `slack`
+  // units in the last place of float32 (of TF32 for kernels with TF32 products), `slack` such units of the result, and
+  // the rounding error of the type of the output. Reductions and products may have four times this error, because
+  // partial sums are rounded too. If `slack` is 0, a result must equal the exact result rounded to the type of the
+  // output. With 16-bit inputs, the error of a kernel that rounds between products may also include four times the
+  // effect of changing each input by half a unit of its type. cuBLASLt may round a product to the 16-bit type of its
+  // result before it adds the bias.
   double slack = 3;
   // Additional error, in units in the last place of 1.0F (ignored if `slack` is 0), for results that are differences of
   // numbers near 1.

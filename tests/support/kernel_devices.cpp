@@ -1,4 +1,4 @@
-// Runs kernels on CPU threads, CUDA kernels on the host, the libraries of tests/fake_cuda, or a real card.
+// Runs kernels on CPU threads, CUDA kernels on the host, the libraries of tests/fake_cuda, or a real GPU.
 #include "support/kernel_devices.h"
 
 #include <dlfcn.h>
@@ -70,7 +70,7 @@ bool is_stand_in(const void* function) {
   return dladdr(function, &info) != 0 && std::string_view(info.dli_fname).find("/fake_cuda/") != std::string_view::npos;
 }
 
-// The CUDA libraries to use with the first card. A real card never uses a fake library in place of a missing one.
+// The CUDA libraries to use with the first GPU. A real GPU never uses a fake library in place of a missing one.
 cuda::CudaLibraries libraries_of_card() {
   const cuda::FoundDriver found = cuda::find_driver();
   cuda::CudaLibraries libraries = cuda::find_libraries();
@@ -82,7 +82,7 @@ cuda::CudaLibraries libraries_of_card() {
   return libraries;
 }
 
-// The first card of this machine.
+// The first GPU of this machine.
 const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                            .first_again = 1,
                            .card = []() -> Backend& {

@@ -30,7 +30,7 @@ struct KernelOnDevice {
 
 // The kernels of an op, without the references: CPU kernels for every instruction set of this machine, and CUDA kernels
 // on the host. If the environment variable LAPTIME_CONFORMANCE is `card`, returns only CUDA kernels, which then run on
-// the first card of this machine.
+// the first GPU of this machine.
 const std::vector<KernelOnDevice>& kernels_to_check(const OpCard& op);
 
 }  // namespace laptime::test

@@ -20,7 +20,7 @@ class LocalGroup : public Group {
   struct Meeting {
     explicit Meeting(int size) : barrier(size), outgoing(static_cast<size_t>(size)) {}
     std::barrier<> barrier;
-    std::vector<std::span<const Message>> outgoing;  // of the current exchange, by sender
+    std::vector<std::span<const Message>> outgoing;  // messages of the current exchange, by sender
   };
 
   LocalGroup(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}

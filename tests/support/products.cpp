@@ -61,7 +61,7 @@ constexpr int64_t kTileK = 32;  // number of K elements in one tile product
 float flushed(float value) {
   return std::abs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0F, value) : value;
 }
-// Truncates to bfloat16. This is exact for the terms of a finite number, and keeps a NaN a NaN.
+// Truncates to bfloat16. Truncation is exact for the terms of a finite number, and preserves NaN.
 float stored(float term) { return flushed(std::bit_cast<float>(std::bit_cast<uint32_t>(term) & cpu::kUpperHalf)); }
 
 }  // namespace

@@ -20,8 +20,8 @@ std::vector<double> plain_matmul(const Signature& signature, std::span<const Ten
 std::vector<double> plain_addmm(const Signature& signature, std::span<const TensorView> in);
 std::vector<double> plain_linear(const Signature& signature, std::span<const TensorView> in);
 
-// A float32 product computed from bfloat16 terms, with the same split and order as amx_bf16x6 and an emulated AMX tile
-// instruction. c [m, n] = a [m, k] b [k, n], row-major, as the sum of the products of the term pairs in `pairs`.
+// A float32 product computed from bfloat16 terms, with the split and the order of amx_bf16x6. The AMX tile instruction
+// is emulated. c [m, n] = a [m, k] b [k, n], row-major, as the sum of the products of the term pairs in `pairs`.
 // Factors are split into three terms; only the first `terms` of them are used, and the others are 0.
 std::vector<float> split_product(std::span<const float> a, std::span<const float> b, int64_t m, int64_t n, int64_t k,
                                  std::span<const cpu::TermPair> pairs, int terms = 3);

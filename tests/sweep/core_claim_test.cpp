@@ -20,7 +20,7 @@ TEST(CoreClaim, IsExclusiveUntilReleased) {
   ASSERT_TRUE(first);
   EXPECT_FALSE(CoreClaim::take(low, file));
   EXPECT_FALSE(CoreClaim::take(middle, file));
-  const std::optional<CoreClaim> second = CoreClaim::take(high, file);  // the failed claim holds no cores
+  const std::optional<CoreClaim> second = CoreClaim::take(high, file);  // the failed claims hold no cores
   EXPECT_TRUE(second);
   first.reset();
   EXPECT_TRUE(CoreClaim::take(low, file));

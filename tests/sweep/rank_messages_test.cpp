@@ -41,7 +41,7 @@ TEST(RankRequest, RoundTrips) {
   EXPECT_EQ(read.trace.traced_steps, 3);
 }
 
-TEST(RankRequest, RejectsOtherText) {
+TEST(RankRequest, RejectsTextThatIsNotARequest) {
   for (const char* text : {"", "{", "[]", "{}", R"({"name": 3})"})
     EXPECT_THROW(parse_rank_request(text), Error) << text;
 }

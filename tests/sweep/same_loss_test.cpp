@@ -1,4 +1,4 @@
-// A run that does not reproduce the losses of an earlier run loses its timing.
+// The record of a run that does not reproduce the losses of an earlier run has no timing.
 #include "sweep/run_sweep.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(SameLoss, DifferentLossRemovesTheTiming) {
   EXPECT_TRUE(record.time.empty());
 }
 
-TEST(SameLoss, DoesNotCompareRunsWithOtherKernels) {
+TEST(SameLoss, DoesNotCompareRunsWithDifferentKernels) {
   Record record = measured({4.5});
   record.kernels[0].kernel = "onednn";
   require_same_loss(measured({4.75}), record);
@@ -49,7 +49,7 @@ TEST(SameLoss, DoesNotCompareRunsWithDifferentArithmetic) {
   EXPECT_EQ(record.status, Status::kOk);
 }
 
-TEST(SameLoss, DoesNotCompareOtherConfigurations) {
+TEST(SameLoss, DoesNotCompareRunsOfDifferentConfigurations) {
   Record record = measured({4.5});
   record.config_hash = "fedcba9876543210";
   require_same_loss(measured({4.75}), record);

@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// True for signals that do not terminate a process by default, and for signals that cannot be caught, as in signal(7).
+// True for signals that do not terminate a process by default, and for signals that cannot be caught (see signal(7)).
 bool ends_no_program(int number) {
   constexpr std::array kOthers{SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH, SIGKILL, SIGSTOP};
   return std::find(kOthers.begin(), kOthers.end(), number) != kOthers.end();

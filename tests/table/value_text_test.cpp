@@ -93,14 +93,14 @@ TEST(ValueText, RoundsToTheUncertainty) {
   EXPECT_EQ(value_text(31498.7, Unit::kTokensPerSecond, {}, 0.02), "31,500");
 }
 
-TEST(ValueText, NeighbouringValuesShareAScale) {
+TEST(ValueText, ValuesOfAColumnShareAScale) {
   EXPECT_EQ(common_scale(std::vector{0.5, 0.02, 0.0003}, Unit::kSeconds)->name, "ms");
   EXPECT_EQ(common_scale(std::vector{0.0, 3.0}, Unit::kSeconds)->name, "s");
   EXPECT_FALSE(common_scale(std::vector{0.0}, Unit::kSeconds));
   EXPECT_FALSE(common_scale(std::vector{3.0}, Unit::kFraction));
 }
 
-TEST(ValueText, PlusMinusIsNeverZero) {
+TEST(ValueText, PlusMinusIsZeroOnlyForZero) {
   EXPECT_EQ(plus_minus_text(0.0712), "±7 %");
   EXPECT_EQ(plus_minus_text(0.0042), "±0.4 %");
   EXPECT_EQ(plus_minus_text(0.00001), "±0.1 %");

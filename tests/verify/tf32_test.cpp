@@ -18,7 +18,7 @@ RunConfig on_one_thread() {
   return machine;
 }
 
-// The CPU, as a stand-in for a card that multiplies in TF32.
+// The CPU, as a stand-in for a GPU that multiplies in TF32.
 Device multiplies_tf32(const RunConfig& config) {
   EXPECT_EQ(config.dtype, Precision::kTf32);
   RunConfig on_cpu = config;

@@ -35,8 +35,8 @@ class AccessLog {
   void clear() { elements_.clear(); }
 
  private:
-  // Blocks run one after the other, and the interval of a block only increases. Four of the reads since the last write
-  // are therefore enough: two by different threads in the latest interval, and one in each of two blocks.
+  // Blocks run one after the other, and the interval of a block only increases. It is therefore enough to keep four of
+  // the reads since the last write: two by different threads in the latest interval, and one in each of two blocks.
   struct Element {
     std::optional<Actor> writer;
     std::optional<Actor> reader, other_thread;       // in the latest interval of the latest block

@@ -1,4 +1,4 @@
-// run_cuda_ranks: ranks that are threads, each with a CUDA backend on a fake card (tests/fake_cuda).
+// run_cuda_ranks: ranks that are threads, each with a CUDA backend on a fake GPU (tests/fake_cuda).
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 namespace laptime::test {
 
 // Runs body(backend, group) on a thread for each rank, with a backend that has joined the group. Rank r uses the fake
-// card r % cards.
+// GPU r % cards.
 inline void run_cuda_ranks(int ranks, int cards, const cuda::CudaOptions& options,
                            const std::function<void(cuda::CudaBackend&, LocalGroup&)>& body) {
-  static constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it
+  static constexpr std::array<std::byte, 1> kImage{};  // the fake GPU does not read the image
   static const auto kKernels = std::make_shared<const KernelTable>(cuda_kernels());
   setenv("LAPTIME_FAKE_CUDA_CARDS", std::to_string(cards).c_str(), 1);
   const cuda::FoundDriver found = cuda::find_driver();

@@ -1,5 +1,5 @@
 // run_grid: runs a CUDA kernel on the host, block by block, with the threads of a block as fibers. It detects errors
-// that a card often does not report: races, barriers that not all threads reach, addresses that are not aligned, and
+// that a GPU often does not report: races, barriers that not all threads reach, addresses that are not aligned, and
 // shared memory accessed out of bounds or read before it is written.
 #pragma once
 
