@@ -78,7 +78,7 @@ struct ModelConfig {
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
                  .help = "named model (laptime list models), Hugging Face config.json or model folder, custom, or attention "
-                         "(measures attention alone)",
+                         "for attention alone",
                  .in_name = InName::kAlways, .value = "NAME|FILE|FOLDER", .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "source of the model definition; sets the defaults of other options",

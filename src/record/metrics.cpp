@@ -104,7 +104,8 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"ci_high", kSeconds, kLower, "upper end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_high)},
     {"uncertainty", kFraction, kLower,
      "distance from the median to the farther end of its 95 % interval, divided by the median",
-     "max(time.PASS.median - time.PASS.ci_low, time.PASS.ci_high - time.PASS.median) / time.PASS.median",
+     "larger of time.PASS.median - time.PASS.ci_low and time.PASS.ci_high - time.PASS.median divided by "
+     "time.PASS.median",
      [](const Record& r) {
        return of_samples<&TimeStats::median>(r) ? known(known_within(*r.main_time())) : std::nullopt;
      }},

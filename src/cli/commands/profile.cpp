@@ -292,10 +292,10 @@ constinit const Command kProfile{
         "Takes the options of bench. After the samples, laptime alternates traced and untraced steps. A traced step "
         "takes a timestamp after each launch, or uses the GPU's own records. Times are means over the traced steps. "
         "'Of bound' is the minimum time for the FLOPs or bytes at the measured peak or bandwidth, divided by the "
-        "actual time. If a stored profile has at least as many traced steps as requested, --resume shows it instead of "
-        "running the point again, even with another view or filter. FILTER selects launches, as in laptime show, by "
-        "phase, scope, "
-        "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
+        "actual time. --resume shows a stored profile with at least as many traced steps, also with another view or "
+        "filter, without running. FILTER selects launches, as in laptime show, by "
+        "phase, scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and "
+        "part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = [] { return words_of(launch_columns()); },
