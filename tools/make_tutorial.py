@@ -64,7 +64,7 @@ SECTIONS = [
      "",
      ["profile 'class = cast or class = matmul' --model small {m} --dtype bfloat16 --view classes"],
      ""),
-    ("What is the peak for inference, forward with backward, and a step?",
+    ("What is the peak memory for inference, forward with backward, and a step?",
      "Nothing runs here: the bytes come from the plan and are exact.",
      ["memory --model 2.7B --context 128,256,512 --pass inference,forward_backward,step --dtype float32,bfloat16"],
      ""),

@@ -168,7 +168,7 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
     return answer;
   }
   answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
-                         : fmt::format("none of {} layouts fits; the smallest is {}: {}", found.size(),
+                         : fmt::format("none of the {} layouts fits; {} needs the least memory: {}", found.size(),
                                        place_words(best), fit_words(best)));
   Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU@1; <reason=why not")};
   std::vector<ParallelPlan> shown{best};

@@ -77,7 +77,7 @@ struct LaunchOptions {
     visit(Option{.flag = "part",
                  .key = "part",
                  .group = kGroup,
-                 .help = "run every n-th point from the k-th on, and keep them in a separate store; slurm: take k and "
+                 .help = "run every n-th point from the k-th on, with its own --store; slurm: take k and "
                          "n from the job array",
                  .otherwise = "the whole sweep",
                  .axis = false,

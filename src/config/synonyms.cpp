@@ -125,7 +125,7 @@ constexpr std::array kHints{
     Hint{"", "profile", "laptime profile"}, Hint{"", "quiet", "2>/dev/null: progress is on standard error"},
     Hint{"", "html", kPage}, Hint{"", "plot", kPage}, Hint{"", "json", "--output json"}, Hint{"", "csv", "--output csv"},
     Hint{"", "-b", "--batch N"}, Hint{"", "-d", "--device NAME"}, Hint{"", "-l", kList}, Hint{"", "-m", "--model NAME"},
-    Hint{"", "-n", kHowMany}, Hint{"", "-o", "--output FORMAT, and --output-file FILE"}, Hint{"", "-p", "--context N"},
+    Hint{"", "-n", kHowMany}, Hint{"", "-o", "--output-file FILE for the file, or --output FORMAT for the format"}, Hint{"", "-p", "--context N"},
     Hint{"", "-r", kHowMany}, Hint{"", "-t", "--threads N"}, Hint{"", "-v", "--verbose"}, Hint{"", "-w", "--warmup N"},
     // options of trainers
     Hint{"", "gpus", kRanks}, Hint{"", "num-gpus", kRanks}, Hint{"", "n-gpus", kRanks},

@@ -53,7 +53,8 @@ class Splitter {
     bool in_string = false;
     for (std::optional<char> c = first; c; c = get()) {
       text += *c;
-      if (text.size() > kMaxDocumentBytes) reject(fmt::format("more than the limit of {} bytes", kMaxDocumentBytes));
+      if (text.size() > kMaxDocumentBytes)
+        reject(fmt::format("a JSON document has more than the limit of {} bytes", kMaxDocumentBytes));
       if (in_string && *c == '\\') {
         if (const std::optional<char> escaped = get()) text += *escaped;
         continue;

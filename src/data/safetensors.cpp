@@ -110,7 +110,7 @@ const StoredTensor* SafetensorsFile::find(std::string_view name) const {
 const StoredTensor& SafetensorsFile::tensor(std::string_view name) const {
   const StoredTensor* const found = find(name);
   if (found == nullptr) {
-    throw Error::format("{} has no tensor {} (it has {}); choose another file", text(), quote(name),
+    throw Error::format("{} has no tensor {} among its {} tensors; choose another file", text(), quote(name),
                         header_.tensors.size());
   }
   return *found;

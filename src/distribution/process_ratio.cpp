@@ -96,8 +96,8 @@ int64_t degrees_of_freedom(const std::vector<double>& a, const std::vector<doubl
   return std::clamp(static_cast<int64_t>((of_a + of_b) * (of_a + of_b) / below), int64_t{1}, kNearlyNormal);
 }
 
-// The variance of the level of a side, estimated from the spread of the samples within each process, which is taken to
-// be at least kAssumedSpread.
+// The variance of the mean log time of one side that has too few processes to show how they differ. Assumes that
+// processes vary as much as the samples within a process, with a standard deviation of at least kAssumedSpread.
 double assumed_variance(ProcessSamples processes) {
   double squares = 0;
   double freedom = 0;

@@ -48,7 +48,7 @@ constexpr auto choices_of(ExportNeeds) {
   return choices<ExportNeeds>("records", "records, traces if any", "one trace", "one trace with times");
 }
 
-// `records` must have the number of records and the traces that the format needs.
+// `records` must satisfy the format's ExportNeeds, in number and in traces.
 using ExportWriter = std::string(std::span<const TracedRecord> records, const ExportOptions& options);
 
 struct ExportFormat {

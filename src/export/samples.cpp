@@ -75,7 +75,7 @@ std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
 // ---- Google Benchmark
 
-// Times of one benchmark. Records with the same name and facts are repetitions of the benchmark.
+// Times of one benchmark. Records that distinctions() does not tell apart are its repetitions.
 struct Family {
   std::string name;
   std::vector<double> seconds;

@@ -188,7 +188,8 @@ void RecordedSteps::check_fits(const StepLine& line) const {
       std::equal(line.phases.begin(), line.phases.end(), phases_.begin(), phases_.end(),
                  [](const std::pair<Phase, Seconds>& timed, Phase phase) { return timed.first == phase; });
   if (!has_phases || line.begin.has_value() != begins_)
-    throw Error("lacks a time that the first step has, or has an extra one; every step must have the same times");
+    throw Error(
+        "has other phases than the first step, or only one of both has 'begin'; give every step the same phases");
   if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
     throw Error::format("'begin' is {} before the end of the previous step; take all times from one clock",
                         format_seconds((ends_.back() - begin_of(line)).count()));

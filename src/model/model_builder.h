@@ -56,7 +56,8 @@ class ModelBuilder : public Builder {
     int64_t batch_size = 0;
   };
   void select(const MicroBatch& micro_batch);
-  // The name of a function of the eager program in the current micro-batch.
+  // The name under which a function of the eager program runs in the current micro-batch: "forward" in the first,
+  // "forward#1" in the second.
   std::string function(const char* name) const;
 
   // Declares a parameter of the current module; `spec.name` is relative to the module. The order of declaration is the

@@ -105,7 +105,7 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
   const std::vector<std::string> lower = named("--lower", config.lower);
   const auto choose = [&](const OpCard& op) -> CompositeChoice {
     if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
-    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as in the edition's own modules"};
+    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as in the edition's PyTorch code"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
     if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
     if (config.pass == Pass::kInference || config.pass == Pass::kForward)

@@ -271,8 +271,8 @@ constexpr std::array kSets{
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
     ColumnSet{"attention_memory", "2025d_attention",
-              "table of a source document: attention by itself, as in forward_backward, with memory: model, model+fwd, "
-              "model+fwd+back, fwd, back",
+              "table of a source document for attention alone: the times of forward_backward and the memory of model, "
+              "model+fwd, model+fwd+back, fwd and back",
               "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
               "device,batch_size,compile"}};

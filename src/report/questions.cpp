@@ -278,7 +278,7 @@ constexpr std::array kQuestions{
     Question{"How does softmax compare with the two products around it in time and FLOPs?", softmax},
     Question{"Where does compile mode save time?", gain_of_compile},
     Question{"What share of the time do casts take, and is bfloat16 worth it on a small model?", casts},
-    Question{"What is the peak for inference, forward with backward, and a step?", peaks},
+    Question{"What is the peak memory for inference, forward with backward, and a step?", peaks},
     Question{"What does a step use memory for, and what does a block save for backward?", memory_held},
     Question{"Attention by itself: which widths and lengths fit, and what do they cost?", attention_alone}};
 

@@ -26,8 +26,8 @@ class SweepStore {
   std::optional<Store::Finished> finished(const Record& described,
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // The newest finished record whose options were given in the same way (asked_hash), from the same binary on any
-  // machine. The first call reads the store.
+  // The newest finished record of a point with the same requested options (asked_hash), from the same binary on any
+  // machine. Only the first call reads the store.
   std::optional<Store::Finished> finished_anywhere(const std::string& asked_hash, const std::string& binary);
 
   MachineKnowledge known(const std::string& device) const;

@@ -72,7 +72,7 @@ TEST(GoldenCompare, DistanceIsRelativeToTheNorm) {
 }
 
 // The gradient of k_proj.bias is zero, because softmax ignores a constant shift of its scores.
-TEST(GoldenCompare, ZeroGradientIsRelativeToTheLargestNorm) {
+TEST(GoldenCompare, ErrorOfAZeroGradientIsRelativeToTheLargestNorm) {
   const GoldenCase biased = read_golden(golden_path("tiny_gpt2"));
   const std::string zero = "grad/layers.0.attn.k_proj.bias";
   ASSERT_LT(biased.truth_norm.at(zero), 1e-12);
@@ -88,7 +88,7 @@ TEST(GoldenCompare, ZeroGradientIsRelativeToTheLargestNorm) {
 }
 
 // One gradient has two elements of 1e-3 each, the other has four elements of 1 each.
-TEST(GoldenCompare, TwoElementGradientIsRelativeToOtherGradients) {
+TEST(GoldenCompare, ErrorOfATwoElementGradientIsRelativeToOtherGradients) {
   const WrittenFile written("two.safetensors",
                             safetensors_bytes(R"({"grad/few":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},)"
                                               R"("grad/many":{"dtype":"F64","shape":[4],"data_offsets":[16,48]}})",

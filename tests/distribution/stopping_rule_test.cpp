@@ -143,7 +143,7 @@ TEST(DefaultRule, StopsIfDoublingTheSamplesWouldNotHelp) {
   EXPECT_LT(run.ends.back(), 12);
 }
 
-TEST(DefaultRule, SlowWarmupDoesNotWaitForNoiseToEnd) {
+TEST(DefaultRule, SlowNoiseDoesNotProlongTheWarmup) {
   RandomSamples random(15);
   int64_t longest = 0;
   for (int trial = 0; trial < 50; ++trial) {

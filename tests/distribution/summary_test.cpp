@@ -68,7 +68,7 @@ TEST(Summary, EqualSamplesHaveNoSpread) {
   EXPECT_TRUE(summary.outliers.empty());
 }
 
-TEST(Summary, RejectsNoSamplesAndNaN) {
+TEST(Summary, RejectsEmptyInputAndNonFiniteSamples) {
   EXPECT_THROW(summarize({}), Error);
   EXPECT_THROW(summarize(std::vector<double>{1, 2, std::numeric_limits<double>::quiet_NaN()}), Error);
   EXPECT_THROW(summarize(std::vector<double>{std::numeric_limits<double>::infinity()}), Error);

@@ -93,7 +93,7 @@ TEST(Verdict, IntervalWidthDecidesBetweenNoisyAndUnstable) {
   EXPECT_NE(all_reasons(unstable).find("(limit 5 %)"), std::string::npos) << all_reasons(unstable);
 }
 
-TEST(Verdict, LargeDeviationIsNoisyEvenIfTheMedianIsKnown) {
+TEST(Verdict, LargeStandardDeviationIsNoisyEvenIfTheMedianIsPrecise) {
   std::vector<double> samples = kCalm;
   samples[7] = 1.8;
   const Judgement judgement = judge(observe(samples));

@@ -414,7 +414,7 @@ class Measure(ModuleTest):
             self.measure(lambda: next(steps))
         self.assertEqual(self.stored(), [])
 
-    def test_errors_repeat_the_message_of_the_program(self):
+    def test_errors_explain_the_cause(self):
         with self.assertRaisesRegex(laptime.Error, "unknown option '--modle'; did you mean '--model'"):
             self.measure(lambda: None, modle="small")
         with self.assertRaisesRegex(laptime.Error, "not callable"):

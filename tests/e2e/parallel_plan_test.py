@@ -53,7 +53,7 @@ class ParallelPlan(ProgramTest):
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--best")["next"]), 3)
 
     def test_rejects_invalid_input(self):
-        for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "described machines"),
+        for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "--ranks 8 --device h100"),
                                (["--ranks", "eight", "--device", "h100"], "--ranks"),
                                (["--best", "--device", "h100"], "--best needs --ranks"),
                                (["--by", "cost", "--device", "h100"], "--by needs --ranks"),

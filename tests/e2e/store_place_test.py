@@ -79,14 +79,14 @@ class Home(ProgramTest):
         del self.environment["HOME"]
         self.assert_measures()
 
-    def test_measures_if_the_home_cannot_be_created(self):
+    def test_measures_if_the_home_directory_cannot_be_created(self):
         (self.folder / "file").write_text("")
         for home in (self.folder / "file", "/proc/none", "/dev/null/home"):
             self.environment["HOME"] = str(home)
             self.assert_measures()
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
-    def test_measures_if_the_home_is_read_only(self):
+    def test_measures_if_the_home_directory_is_read_only(self):
         home = self.folder / "home"
         home.mkdir(mode=0o500)
         self.environment["HOME"] = str(home)
@@ -120,7 +120,7 @@ class StorePath(ProgramTest):
                 self.assertIn("this is the store", done.stderr)
             self.assert_ok(self.laptime("bench", "--store", "file:v.sqlite", *PREDICTED, *ONE_STEP))
 
-    def test_rejects_impossible_stores_before_measuring(self):
+    def test_rejects_unusable_stores_before_measuring(self):
         (self.folder / "text.txt").write_text("some text\n" * 50)
         (self.folder / "short.csv").write_text("a,b\n")
         (self.folder / "inner").mkdir()

@@ -33,7 +33,7 @@ class Table(ProgramTest):
             self.assertTrue(text.startswith("2 of 4 points fit"), text)
             for name in ("ctx 512 rtx-pro-6000", "ctx 8 rtx4090"):
                 self.assertIn(name, text)
-            self.assertIn("too many", text)
+            self.assertIn("too much", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
     def test_environment_variable_columns_sets_the_width_in_a_pipe(self):

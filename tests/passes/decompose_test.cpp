@@ -46,7 +46,7 @@ double loss_keeping(const RunConfig& config, const std::vector<std::string>& kee
   return training.loss();
 }
 
-TEST(Decompose, SlowKeepsTheLossForEveryComposite) {
+TEST(Decompose, SlowKeepingAnyCompositeDoesNotChangeTheLoss) {
   for (const Edition edition : kEditions) {
     const RunConfig config = inference(edition);
     const double lowered = loss_keeping(config, {});

@@ -108,7 +108,7 @@ TEST(RowGroups, SumsGradientsOfWeightsInFloat32) {
   EXPECT_EQ(products, groups_of(config));
 }
 
-TEST(RowGroups, KeepsTheWholeLogitsIfTheyAreRead) {
+TEST(RowGroups, KeepsAllLogitsIfTheyAreAnOutput) {
   const RunConfig config = row_groups_config();
   const Graph graph = graph_of(config, {.logits = true, .gradients = false, .rank = 0});
   const auto logits = std::find_if(graph.outputs.begin(), graph.outputs.end(),

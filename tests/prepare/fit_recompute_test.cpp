@@ -50,7 +50,7 @@ TEST_F(FitRecompute, RecomputesNothingIfThePlanFits) {
   EXPECT_EQ(fitted.advice, "");
 }
 
-TEST_F(FitRecompute, SlowRecomputesTheFewestLayersThatFit) {
+TEST_F(FitRecompute, SlowRecomputesOnlyAsManyLayersAsNeededToFit) {
   std::vector<int64_t> needs;
   RecomputeRule rule = fit(int64_t{1} << 40U).rule;
   needs.push_back(need(rule));

@@ -59,7 +59,7 @@ Json record_with(const KernelsBySignature& choices) {
   return {{"kernels", kernels}};
 }
 
-TEST_F(KernelsFile, ReadsRecordsInEveryOutputFormat) {
+TEST_F(KernelsFile, ReadsRecordsFromJsonAndJsonLines) {
   Record first;
   first.name = "first";
   first.kernels = {{"matmul", "matmul(a)", "tiles"}, {"add", "add(b)", "strips"}};

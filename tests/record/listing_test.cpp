@@ -109,7 +109,7 @@ TEST_F(ListingTest, HasTheTimeOfThePassAndMediansOfPhases) {
 }
 
 // Record::main_time() returns the only time of a record, whatever its name.
-TEST_F(ListingTest, UsesASingleTimeRegardlessOfItsName) {
+TEST_F(ListingTest, UsesTheOnlyTimeRegardlessOfItsName) {
   Record whole = sample_record();
   whole.time = {{"evaluation", make_time_stats(std::vector{0.25})}};
   ASSERT_EQ(whole.config.text("pass"), "step");

@@ -283,7 +283,7 @@ TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsRecords) {
 
 TEST_F(StoreTest, FullDeviceIsAnError) { EXPECT_THAT(open_error("/dev/full"), HasSubstr("--store")); }
 
-TEST_F(StoreTest, RejectsOtherFiles) {
+TEST_F(StoreTest, RejectsFilesThatAreNotDatabases) {
   std::ofstream(path_) << "name,time\n" << std::string(4096, 'x');
   EXPECT_THAT(open_error(), HasSubstr("not a laptime store"));
   EXPECT_EQ(std::ifstream(path_).get(), 'n');  // the file is unchanged

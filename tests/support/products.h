@@ -10,8 +10,8 @@
 
 namespace laptime::test {
 
-// Products by plain float32 loops. Each returns the row-major result before it is rounded to the output type, for a
-// signature of
+// Matrix products computed by plain float32 loops. Each function returns the row-major result before it is rounded to
+// the output type, and takes the signature of one op:
 //   plain_matmul  kMatmul (a, b[, addend])
 //   plain_addmm   kAddmm (bias, a, b[, addend])
 //   plain_linear  kLinear (x, weight[, bias][, addend])

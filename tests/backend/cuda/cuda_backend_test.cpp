@@ -227,7 +227,7 @@ struct Unordered {
   }
 };
 
-TEST_F(Cuda, RecordingLetsLaunchesWithoutSharedBytesRunInAnyOrder) {
+TEST_F(Cuda, RecordedIndependentLaunchesMayRunInAnyOrder) {
   CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(8);
   Unordered::number = {memory->data(), contiguous_type(DType::kFloat32, {1})};

@@ -133,7 +133,7 @@ class BackwardPart {
   int64_t last_end(const ScoreBlock& block) const { return end(block, (block.rows - 1) / kMicroTile * kMicroTile); }
 
   // Computes weights, gradients of the scores, and their contributions to grad_q, as a pipeline: while the scores of 32
-  // rows are turned into weights, the scores of the next 32 rows are multiplied, and the grad_scores of the previous 32
+  // rows are turned into weights, the scores of the next 32 rows are computed, and the grad_scores of the previous 32
   // rows are multiplied by the keys.
   void compute_weights(const ScoreBlock& block, bool add) {
     auto nothing = no_work();

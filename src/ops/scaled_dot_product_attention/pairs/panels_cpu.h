@@ -102,7 +102,7 @@ inline gemm_amx::MicroTile square_at(float* sums, int64_t pitch, bool add) {
 template <class Left, class Right>
 constexpr int64_t kSlots = gemm_amx::kTermPairs<Left::kTerms, Right::kTerms>.size();
 
-// A writer for Terms::along_k. It writes 32 columns of row `row` of a left panel, at the step that begins at `step`.
+// A writer for Terms::along_k. It writes 32 columns of row `row` of a left panel; `step` points to a step of K.
 inline auto left_row(float* step, int64_t row) {
   float* const to = step + row / kTile * gemm_amx::kTileWords;
   return [to](int64_t term, int64_t line, const Vector& words) {
