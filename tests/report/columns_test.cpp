@@ -14,6 +14,7 @@
 #include "report/record_files.h"
 #include "report/record_table.h"
 #include "report/stored_records.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string column_error(const std::string& columns) {
-  return message_of([&] { table(stored_records(), {}, columns); });
+  return test::error_of([&] { table(stored_records(), {}, columns); });
 }
 
 // Every table header can be used as a column, as a sort key and in a filter.

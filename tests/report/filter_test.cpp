@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "record/sample_record.h"
 #include "report/stored_records.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 size_t matching(const std::string& text) { return records_matching(Filter(text), stored_records()).size(); }
 
 std::string error_of(const std::string& text) {
-  return message_of([&] { records_matching(Filter(text), stored_records()); });
+  return test::error_of([&] { records_matching(Filter(text), stored_records()); });
 }
 
 TEST(Filter, MatchesRecords) {
@@ -186,7 +187,7 @@ std::vector<std::string> sorted_by(const std::string& order, const std::string& 
 }
 
 std::string sort_error_of(const std::string& order) {
-  return message_of([&] { sort_records(stored_records(), order); });
+  return test::error_of([&] { sort_records(stored_records(), order); });
 }
 
 TEST(Sort, SortsByColumnsAndDirections) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "report/stored_records.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -42,7 +43,7 @@ TEST(Published, ErrorNamesTheDamagedLine) {
   const std::string header(published_figures_file().substr(0, published_figures_file().find('\n') + 1));
   const std::string good = "s,h,PyTorch,2025,small,256,4,step,eager,float32,float32,stated,5,10,ok,0.5,,,,\n";
   EXPECT_EQ(parse_published(header + good, "t.csv").size(), 1U);
-  const auto message = [](const std::string& text) { return message_of([&] { parse_published(text, "t.csv"); }); };
+  const auto message = [](const std::string& text) { return test::error_of([&] { parse_published(text, "t.csv"); }); };
   EXPECT_THAT(message("a,b\n"), HasSubstr("t.csv:1: "));
   EXPECT_THAT(message(header + good + "too,few\n"), HasSubstr("t.csv:3: 2 cells"));
   EXPECT_THAT(message(header + "s,h,p,2025,small,x56,4,step,eager,f,f,stated,5,10,ok,0.5,,,,\n"),

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "record/record.h"
 #include "report/filter.h"
 #include "report/record_files.h"
@@ -23,17 +22,6 @@ inline std::vector<Record> stored_records() {
   std::ifstream file(kReportGolden + "records.jsonl");
   for (std::string line; std::getline(file, line);) records.push_back(parse_record(line));
   return records;
-}
-
-// The message of the Error that `run` throws, or "no error".
-template <class Run>
-std::string message_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // Collects the pieces that a function passes to a sink.
