@@ -72,8 +72,8 @@ if(LAPTIME_SANITIZE)
   list(REMOVE_ITEM test_folders report export explain verify cli support widths)
 endif()
 
-# Adds the tests of a program. The ops have thousands of cases. They run in four parts, so that no core waits for them at the
-# end; under a sanitizer, where they would take most of an hour, only every 24th case runs.
+# Adds the tests of a program. The ops have thousands of cases. They run in four parts, so that no core waits for them
+# at the end; under a sanitizer, where they would take most of an hour, only every 24th case runs.
 function(laptime_add_tests name)
   if(NOT name STREQUAL "ops")
     add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})

@@ -308,7 +308,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
   described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});
   described.step.groups_updates = config.optimizer == Optimizer::kTorch;
-  described.moments_16_bits = has_any(dtype, {"adam in bf16", "true"});
+  described.all_16_bits = has_any(dtype, {"adam in bf16", "true"});
   if (has(dtype, "moments in bf16")) config.moments = MomentType::kBFloat16;
 
   if (run.quantity == "inference_time_s" || (run.quantity == "forward_time_s" && has(run.note, "no_grad")))

@@ -34,10 +34,10 @@ struct DescribedRun {
   bool compiles_loss = true;    // the compiled part includes the loss
   int64_t product_bits = 16;    // bits per factor of products in layers; 8 and 4 use special units
   bool stores_16_bits = false;  // activations, and weights in products, are 16-bit
-  bool moments_16_bits = false;
-  bool is_recorded = false;  // a CUDA graph starts forward and backward
-  bool fuses_loss = false;   // computes head and loss tile by tile, and each norm in one kernel (Liger)
-  double tokens = 0;         // tokens of all ranks per step
+  bool all_16_bits = false;     // parameters, gradients and moments are 16-bit
+  bool is_recorded = false;     // a CUDA graph starts forward and backward
+  bool fuses_loss = false;      // computes head and loss tile by tile, and each norm in one kernel (Liger)
+  double tokens = 0;            // tokens of all ranks per step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;
 };

@@ -93,7 +93,7 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
     if (is_fused(step, run.program)) continue;
     auto bytes = static_cast<double>(step.bytes);
     if (step.phase == Phase::kOptimizer) {
-      if (run.moments_16_bits) bytes /= 2;
+      if (run.all_16_bits) bytes /= 2;
     } else if (run.stores_16_bits && in_layer) {
       if (step.work_class == WorkClass::kCast) continue;
       bytes = bytes_in_16_bits(step);
@@ -144,7 +144,7 @@ size_t SharePlans::index_of(const DescribedRun& run) {
   const ParallelLayout& layout = run.step.layout;
   const std::string key = fmt::format("{} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
                                       static_cast<int>(run.attention), run.product_bits, run.stores_16_bits,
-                                      run.moments_16_bits, layout.context, layout.tensor * layout.pipeline > 1);
+                                      run.all_16_bits, layout.context, layout.tensor * layout.pipeline > 1);
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   shares_.push_back(share_launches(run, plan_share(run)));

@@ -27,7 +27,7 @@ double norm_bytes(const DescribedRun& run) {
 double logit_bytes(const DescribedRun& run) {
   if (run.fuses_loss) return 0;
   const double value = run.step.value_bytes;
-  const double stored = run.moments_16_bits ? kShort : kLong;  // bytes of each value that the loss computes
+  const double stored = run.all_16_bits ? kShort : kLong;  // bytes of each value that the loss computes
   // Logits, log-probabilities, and the gradients of both, which torch.nn.functional.cross_entropy computes one after
   // the other. If the vocabulary is divided, the backward of torch's loss_parallel also holds the exponentials.
   const double written_out = value + (run.step.layout.tensor > 1 ? 4 : 3) * stored;
@@ -56,9 +56,9 @@ StoredTypes stored_types(const DescribedRun& run) {
   const bool is_autocast = run.step.value_bytes < kLong;
   StoredTypes stored;
   stored.keeps_master =
-      is_autocast && !run.moments_16_bits && (run.program == Program::kMegatron || is_nanotron || is_deepspeed);
-  stored.all_16_bits = run.moments_16_bits;
-  if (run.moments_16_bits || run.config.moments == MomentType::kBFloat16) stored.moment_bytes = kShort;
+      is_autocast && !run.all_16_bits && (run.program == Program::kMegatron || is_nanotron || is_deepspeed);
+  stored.all_16_bits = run.all_16_bits;
+  if (run.all_16_bits || run.config.moments == MomentType::kBFloat16) stored.moment_bytes = kShort;
   stored.fuses_attention = run.attention != AttentionKernel::kUnfused;
   stored.repeats_heads = run.repeats_heads;
   stored.keeps_layouts = is_nanotron;   // CausalSelfAttention.forward of nanotron

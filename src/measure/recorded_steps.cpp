@@ -189,7 +189,8 @@ void RecordedSteps::check_fits(const StepLine& line) const {
                  [](const std::pair<Phase, Seconds>& timed, Phase phase) { return timed.first == phase; });
   if (!has_phases || line.begin.has_value() != begins_)
     throw Error(
-        "has other phases than the first step, or only one of both has 'begin'; give every step the same phases");
+        "differs from the first step in its phases or in having 'begin'; every step must have the phases of the first, "
+        "and 'begin' if the first has it");
   if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
     throw Error::format("'begin' is {} before the end of the previous step; take all times from one clock",
                         format_seconds((ends_.back() - begin_of(line)).count()));

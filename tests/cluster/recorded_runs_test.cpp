@@ -59,7 +59,7 @@ TEST(RecordedRuns, ReadMicroBatchesRecomputationAndOptimizer) {
   EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
   EXPECT_EQ(run.config.optimizer, Optimizer::kTorch);
   EXPECT_EQ(run.config.moments, MomentType::kBFloat16);
-  EXPECT_FALSE(run.moments_16_bits);  // parameters and gradients stay in float32
+  EXPECT_FALSE(run.all_16_bits);  // parameters and gradients stay in float32
   EXPECT_EQ(run_of(R"(, "recompute": "every=2")").refusal, "recomputation of some layers is not predicted");
 }
 
