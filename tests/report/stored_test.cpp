@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/error.h"
 #include "record/sample_record.h"
 #include "record/store_fixture.h"
 
