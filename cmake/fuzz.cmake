@@ -15,13 +15,13 @@ set(LAPTIME_FUZZ_TARGETS
   "safetensors_header | 5000 | data"
   "safetensors_file   | 5000 | data"
   "tokens             | 5000 | data"
-  "golden             | 400 | data"
-  "sweep_file         | 2000 | points"
-  "option             | 1000 | points"
+  "golden             | 200 | data"
+  "sweep_file         | 500 | points"
+  "option             | 250 | points"
   "record             | 1000 | record"
   "store              | 100  | record"
   "child_message      | 500  | sweep"
-  "filter             | 2000 | report"
+  "filter             | 500 | report"
   "kernels_file       | 2000 | prepare"
   "step_line          | 2000 | measure"
   "published_runs     | 1000 | cluster"
@@ -37,7 +37,8 @@ foreach(row IN LISTS LAPTIME_FUZZ_TARGETS)
   string(REGEX MATCH "^([a-z_]+) *\\| *([0-9]+) *\\| *([a-z]+)$" matched "${row}")
   set(target fuzz_${CMAKE_MATCH_1})
   set(mutants ${CMAKE_MATCH_2})
-  laptime_target_of(${CMAKE_MATCH_3} library)
+  set(layer ${CMAKE_MATCH_3})
+  laptime_target_of(${layer} library)
   add_executable(${target} tests/fuzz/${CMAKE_MATCH_1}_fuzz.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE LAPTIME_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
@@ -47,7 +48,6 @@ foreach(row IN LISTS LAPTIME_FUZZ_TARGETS)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
   else()
     target_link_libraries(${target} PRIVATE laptime_fuzz_driver)
-    add_dependencies(tests ${target})
-    add_test(NAME ${target} COMMAND ${target} ${mutants} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    laptime_add_test(${target} ${layer} ${target} ${mutants})
   endif()
 endforeach()

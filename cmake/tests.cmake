@@ -66,6 +66,22 @@ endfunction()
 set(test_folders base tensor timeline distribution config table data graph ops backend backend/cpu backend/cuda backend/roofline
   model points passes plan comm exec record predict analysis report page export prepare measure cluster sweep explain verify cli support
   widths)
+
+# The target tests_LAYER builds the test programs of a layer, the target tests those of all layers. The labels of their
+# tests are the same.
+foreach(folder IN LISTS test_folders)
+  string(REPLACE "/" "_" name ${folder})
+  add_custom_target(tests_${name})
+endforeach()
+add_custom_target(tests)
+function(laptime_add_test name layer)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "tests;tests_${layer}")
+  list(GET ARGN 0 program)
+  add_dependencies(tests_${layer} ${program})
+  add_dependencies(tests ${program})
+endfunction()
+
 if(LAPTIME_SANITIZE)
   # These folders test text and tables, or compile all kernels once more (widths). The other tests and the fuzz
   # targets cover the code that reads files, memory and threads.
@@ -76,7 +92,7 @@ endif()
 # at the end; under a sanitizer, where they would take most of an hour, only every 24th case runs.
 function(laptime_add_tests name)
   if(NOT name STREQUAL "ops")
-    add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    laptime_add_test(${name} ${name} test_${name})
     return()
   endif()
   set(parts 4)
@@ -86,14 +102,13 @@ function(laptime_add_tests name)
     set(last 0)
   endif()
   foreach(part RANGE ${last})
-    add_test(NAME ops_${part} COMMAND test_ops WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    laptime_add_test(ops_${part} ops test_ops)
     # A sanitizer opens libraries on the program's behalf and does not know its run path.
     set_tests_properties(ops_${part} PROPERTIES ENVIRONMENT
       "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${part};LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
   endforeach()
 endfunction()
 
-add_custom_target(tests)
 foreach(folder IN LISTS test_folders)
   if(folder STREQUAL "ops")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS tests/ops/*_test.cpp)
@@ -117,14 +132,14 @@ foreach(folder IN LISTS test_folders)
     foreach(layer ${folder} ${links})
       laptime_link_if_there(test_${name} ${layer})
     endforeach()
-    add_dependencies(tests test_${name})
     laptime_add_tests(${name})
   endif()
 endforeach()
 
 # A machine with AVX2 but not AVX-512 has kernels of one vector width. To compare two widths there, the kernels are also
 # compiled for AVX2 with vectors of 16 lanes, in the namespace lanes16.
-if(TARGET test_widths)
+option(LAPTIME_TEST_LANES16 "Compile kernels with 16 lanes for the tests on a machine without AVX-512" ON)
+if(TARGET test_widths AND LAPTIME_TEST_LANES16)
   file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
   if(cpu_flags MATCHES "avx2" AND NOT cpu_flags MATCHES "avx512f")
     set(width_sources "")

@@ -5,8 +5,7 @@ Usage: tidy.py BUILD_DIR [--changed]
 
 BUILD_DIR is configured with the dev preset, which compiles each source alone and without precompiled headers.
 
---changed checks only files that differ from origin/main, or from the commit before HEAD if HEAD is origin/main; uncommitted
-and untracked files count. A changed header is checked through the source next to it, or else through one that includes it.
+--changed checks only files that changed (tools/changes.py). A changed header is checked through the source next to it, or else through one that includes it.
 Exits with 1 if clang-tidy has findings.
 """
 
@@ -18,25 +17,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from changes import ROOT, changed_files
+
 SOURCE_FOLDERS = ("src/", "tests/", "bench/")
-
-
-def git(*arguments: str) -> str:
-    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def changed_files() -> set[str] | None:
-    """Returns paths relative to the root, or None if there is no main branch to compare with."""
-    head = git("rev-parse", "HEAD")
-    base = git("merge-base", "HEAD", "origin/main")
-    if not base or base == head:
-        base = git("rev-parse", "--verify", "--quiet", "HEAD~1")
-    if not base:
-        return None
-    names = git("diff", "--name-only", base) + "\n" + git("ls-files", "--others", "--exclude-standard")
-    return {name for name in names.split("\n") if name.startswith(SOURCE_FOLDERS) and (ROOT / name).exists()}
 
 
 def sources_for(changed: set[str], sources: list[str]) -> list[str]:
@@ -70,7 +53,8 @@ def main() -> int:
     sources = sorted(commands)
     changed = changed_files() if "--changed" in sys.argv else None
     if changed is not None:
-        sources = sources_for(changed, sources)
+        existing = {name for name in changed if name.startswith(SOURCE_FOLDERS) and (ROOT / name).exists()}
+        sources = sources_for(existing, sources)
 
     def tidy(source: str) -> tuple[str, int, str]:
         # clang 14 supports _Float16 on x86 only with this feature, and does not know all of gcc's options.

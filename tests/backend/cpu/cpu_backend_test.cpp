@@ -86,7 +86,7 @@ int64_t page_faults() {
 }
 
 TEST(CpuBackend, AllocationsArePrefaulted) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef LAPTIME_SANITIZES_MEMORY
   GTEST_SKIP() << "the memory of the sanitizer also causes page faults";
 #endif
   CpuBackend backend(std::vector<Kernel>{}, 2);

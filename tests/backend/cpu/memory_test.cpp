@@ -56,7 +56,7 @@ TEST(Pages, AreReturnedToTheSystem) {
   EXPECT_LT(address_space() - before, 4 * kMebibyte);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes of address space
+#ifndef LAPTIME_SANITIZES_MEMORY  // sanitizers reserve terabytes of address space
 int allocate_under_limit() {
   rlimit limit{};
   limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(address_space() + 64 * kMebibyte);

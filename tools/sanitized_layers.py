@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Prints the names of the test groups that ./check runs under the sanitizers, separated by spaces.
+
+These are the layers that handle memory, threads and other programs' files, and the layers whose sources or tests changed
+(tools/changes.py). A changed file of the build or of the tests' support selects all layers: `tests`. Each name is a
+target in cmake/tests.cmake and the label of its tests.
+"""
+
+import sys
+from pathlib import Path
+
+from changes import ROOT, changed_files
+from check_layers import layer_of, reach, read_table
+
+ALWAYS = ("backend/cpu", "data", "exec", "ops", "points")
+ALL = "tests"
+SHARED = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "tests/support/", "tests/fuzz/", "tests/fake_cuda/")
+SOURCES = (".h", ".cpp", ".cu", ".cuh", ".inc", ".txt", ".json", ".cmake")
+
+
+def test_folder(path: str, folders: set[str]) -> str | None:
+    """Returns the folder in tests/ that has the tests of a file of src/ or tests/, or None or '.' if none has."""
+    if path.startswith("src/"):
+        layer = layer_of(path.removeprefix("src/"), reach(read_table(ROOT / "cmake/layers.cmake")))
+        return "ops" if layer in ("cards", "kernels") else layer
+    folder = str(Path(path.removeprefix("tests/")).parent)
+    while folder not in folders and folder != ".":
+        folder = str(Path(folder).parent)
+    return folder
+
+
+def groups(changed: set[str] | None, folders: set[str]) -> list[str]:
+    sources = [path for path in changed or [] if path.endswith(SOURCES)]
+    if changed is None or any(path.startswith(SHARED) for path in sources):
+        return [ALL]
+    picked = {test_folder(path, folders) for path in sources if path.startswith(("src/", "tests/"))}
+    return sorted("tests_" + folder.replace("/", "_") for folder in picked & folders | set(ALWAYS))
+
+
+def main() -> int:
+    folders = {str(path.parent.relative_to(ROOT / "tests")) for path in (ROOT / "tests").rglob("*_test.cpp")}
+    folders = {folder.split("/")[0] if folder.startswith("ops/") else folder for folder in folders}
+    print(*groups(changed_files(), folders))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
