@@ -85,9 +85,9 @@ def card_here(laptime):
     """The GPU as laptime describes it; WrongInput if there is none."""
     try:
         done = subprocess.run([laptime, "list", "devices"], capture_output=True, text=True)
-    except OSError:
+    except OSError as error:
         hint = "build it, or name another with --laptime"
-        raise WrongInput(f"--device cuda: {laptime} does not exist; {hint}") from None
+        raise WrongInput(f"--device cuda: cannot run {laptime}: {error.strerror}; {hint}") from None
     rows = (line.split(None, 1) for line in done.stdout.splitlines())
     row = next((row[1] for row in rows if row[:1] == ["cuda"]), "no such device")
     if row.startswith("not available") or done.returncode != 0:

@@ -165,7 +165,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(result["rows"][0]["median"], 5.5)
         self.assertTrue(result["fine"])
 
-    def test_finds_the_columns_to_compare_with(self):
+    def test_each_ratio_is_against_the_right_column(self):
         result = compared(
             laptime_eager=[record([2.0])],
             laptime_compile=[record([1.0])],

@@ -99,7 +99,7 @@ class Clocks(unittest.TestCase):
         self.assertEqual([round(mark, 9) for mark in marks], [0.0, 0.002])
         self.assertGreater(host, 0)
 
-    def test_empty_host_samples_keep_earlier_host_times(self):
+    def test_fill_host_without_samples_keeps_earlier_host_times(self):
         whole = {"pass": "step"}
         found = {"time": {"step": {"median": 2.0}}, "config": whole, "host": None}
         records.fill_host(found, [2.1, 2.0, 2.2])
@@ -169,7 +169,7 @@ class Comparison(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    def test_runs_a_whole_case_on_a_gpu(self):
+    def test_runs_a_whole_gpu_case_with_a_stub_of_laptime(self):
         given = {"batch_size": 4, "context_length": 512, "optimizer": "torch", "warmup": 0, "steps": 2}
         config = model_config.resolve("small", "2025", given) | {
             **{"dtype": "tf32", "pass": "step", "device": "cuda", "threads": 1, "mode": "compile", "system": "laptime"},
@@ -219,7 +219,7 @@ class WithoutACard(unittest.TestCase):
             for script in ("run", "attention"):
                 words = (sys.executable, PEERS / script, "--device", "cuda", "--laptime")
                 self.refused((*words, program), "--device cuda: not available: no NVIDIA driver")
-                self.refused((*words, Path(folder, "none")), "none does not exist; build it")
+                self.refused((*words, Path(folder, "none")), "none: No such file or directory; build it")
 
     def test_rejects_types_and_columns_that_a_device_lacks(self):
         self.refused((sys.executable, PEERS / "run", "--cases", "small:4x8:tf32"), "tf32 .* use --device cuda")
@@ -236,7 +236,7 @@ class WithoutACard(unittest.TestCase):
 
 @unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
 class Streams(unittest.TestCase):
-    def test_pytorch_streams_match_numpy_streams_bit_for_bit(self):
+    def test_random_streams_of_pytorch_match_numpy_bit_for_bit(self):
         program = (
             "import torch, streams, streams_torch\n"
             "streams_torch._CHUNK = 1000\n"

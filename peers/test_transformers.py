@@ -76,7 +76,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def test_implementations_agree(self):
+    def test_eager_and_sdpa_compute_the_same_losses(self):
         found = self.measured("--model", str(GOLDEN / "llama3_tied"), "--implementation", "eager,sdpa")
         eager, sdpa = (record["loss"]["values"] for record in found)
         for a, b in zip(eager, sdpa):
@@ -85,7 +85,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(list(found[0]["time"]), ["forward", "backward", "optimizer", "step"])
         self.assertEqual(found[0]["config"]["num_kv_heads"], 1)
 
-    def test_adds_weights_to_a_folder_without_weights(self):
+    def test_makes_a_folder_with_weights_from_a_config_file(self):
         with tempfile.TemporaryDirectory() as folder:
             source, made = Path(folder, "config.json"), Path(folder, "made")
             source.write_text((GOLDEN / "qwen3/config_v4.json").read_text())

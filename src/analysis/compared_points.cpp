@@ -42,10 +42,11 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   const Record& first = a.processes.front();
   for (const MeasuredPoint* const point : {&a, &b}) {
     for (const Record& record : point->processes) {
-      if (has_predicted_rating(record) != has_predicted_rating(first)) refuse("one is predicted, the other measured");
-      if (record.fingerprint != first.fingerprint) refuse("they were measured on different machines");
+      if (has_predicted_rating(record) != has_predicted_rating(first))
+        refuse("some records are predicted, others measured");
+      if (record.fingerprint != first.fingerprint) refuse("the records are from different machines");
       if (record.math_mode != first.math_mode)
-        refuse(fmt::format("their arithmetic differs: {} and {}", first.math_mode, record.math_mode));
+        refuse(fmt::format("the records differ in arithmetic: {} and {}", first.math_mode, record.math_mode));
     }
   }
 }
@@ -61,9 +62,11 @@ std::string doubt(const std::vector<Record>& processes) {
   const int64_t drifting = count(Stability::kNoSteadyState);
   const int64_t unstable = std::ssize(processes) >= kFewestProcesses ? 0 : count(Stability::kUnstable);
   if (2 * (drifting + unstable) < std::ssize(processes)) return "";
+  std::vector<std::string> faults;
+  if (drifting > 0) faults.emplace_back("did not reach a steady state");
+  if (unstable > 0) faults.emplace_back("are unstable");
   return fmt::format("according to their verdicts, {} of {} records {}; measure again on a quieter machine",
-                     drifting + unstable, processes.size(),
-                     drifting >= unstable ? "did not reach a steady state" : "are unstable");
+                     drifting + unstable, processes.size(), joined(faults, " or "));
 }
 
 // Sets the pair's word and reason. Later calls for the same pair have no effect: the first reason counts.

@@ -62,7 +62,7 @@ double flops_of_token(const DescribedRun& run, bool executes) {
 
 double peak_of(const DescribedRun& run, const DataSheet& machine) {
   if (run.product_bits == 4 && machine.float4 > 0) return machine.float4;
-  if (run.product_bits == 8 && machine.float8 > 0) return machine.float8;
+  if (run.product_bits < 16 && machine.float8 > 0) return machine.float8;
   if (run.config.dtype == Precision::kTf32) return machine.tf32;
   return is_mixed(run.config.dtype) ? machine.bfloat16 : machine.float32;
 }

@@ -1,4 +1,4 @@
-// Parses lines with steps. The table of keys defines which values each key may have.
+// Parses lines with steps, and checks the value of each key.
 #include "measure/step_line.h"
 
 #include <algorithm>
@@ -56,7 +56,12 @@ std::string without_words_of_python(std::string_view text) {
   bool in_text = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = text.substr(i);
-    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) in_text = !in_text;
+    if (in_text && text[i] == '\\' && i + 1 < text.size()) {  // the next character is escaped
+      json += text.substr(i, 2);
+      ++i;
+      continue;
+    }
+    if (text[i] == '"') in_text = !in_text;
     if (!in_text && rest.starts_with(kNan)) {
       json += "null";
       i += kNan.size() - 1;
@@ -89,7 +94,7 @@ double loss_of(const Json& value) {
   return value.get<double>();
 }
 
-// True for a name that a record can use alongside the names of passes: "data", "all_reduce".
+// True if a record can use the name for a phase: "data", "all_reduce".
 bool is_phase_name(std::string_view name) {
   constexpr size_t kLongestName = 32;
   constexpr std::array<std::string_view, 4> kTaken{"step", "inference", "forward_backward", "residue"};
@@ -117,7 +122,8 @@ std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
       throw Error::format("unknown phase {}{}", quote(name), meant);
     if (!is_phase_name(name)) {
       throw Error::format(
-          "{} is not a valid phase name; use up to 32 characters from a-z, 0-9 and _, and not the name of a pass",
+          "{} is not a valid phase name; begin with a letter, use up to 32 characters from a-z, 0-9 and _, and do not "
+          "use step, inference, forward_backward or residue",
           quote(name));
     }
     const bool is_known =
@@ -183,7 +189,8 @@ StepLine parse_step_line(std::string_view text) {
     phases += value.get<double>();
   }
   if (line.own_phases.size() > kMostOwnPhases)
-    throw Error::format("has {} phases; at most {} are allowed", line.own_phases.size(), kMostOwnPhases);
+    throw Error::format("has {} phases other than forward, backward and optimizer; give at most {}",
+                        line.own_phases.size(), kMostOwnPhases);
   std::sort(line.phases.begin(), line.phases.end());
   if (phases > json.at(kStep).get<double>()) {
     throw Error::format("the phases take {}, which is longer than the step ({})", format_seconds(phases * kNanosecond),

@@ -243,7 +243,10 @@ void TrustLine::add(const Record& record) {
   ++rows_;
   const Verdict& verdict = record.verdict;
   const bool is_busy = verdict.lost.value_or(0) > kUnstableLoss;
-  if (is_busy) lost_ = std::max(lost_, *verdict.lost);
+  if (is_busy && *verdict.lost > lost_) {
+    lost_ = *verdict.lost;
+    lost_to_ = verdict.lost_to.empty() ? "to other programs" : verdict.lost_to;
+  }
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time));
   if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
   const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
@@ -260,7 +263,7 @@ std::string TrustLine::line() const {
   const double uncertainty = uncertainty_.value_or(0);
   std::string why;
   if (lost_ > 0) {
-    why = fmt::format("{:.0f} % of the time lost to other programs", 100 * lost_);
+    why = fmt::format("{:.0f} % of the time lost {}", 100 * lost_, lost_to_);
   } else if (few_samples_) {
     why = fmt::format("only {}", counted(*few_samples_, "sample"));
   } else if (uncertainty > kTrustedWithin) {

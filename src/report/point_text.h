@@ -57,7 +57,8 @@ class TrustLine {
 
  private:
   int64_t rows_ = 0;
-  double lost_ = 0;
+  double lost_ = 0;  // the largest fraction of its time that a row lost on a busy machine
+  std::string lost_to_;
   std::optional<double> uncertainty_;   // the largest known uncertainty of any row
   std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
   std::string unsteady_;                // why a time is unreliable, from the first verdict that says so

@@ -41,14 +41,14 @@ class Pulse {
  public:
   explicit Pulse(pid_t child) : child_(child), cpu_time_(cpu_time()) {}
 
-  // Call about once a second with the time since the last call. Returns for how long the child has used no CPU time.
+  // Call at least once a second with the time since the last call. Returns for how long the child has used no CPU time.
   Seconds silence(Seconds since_last_call);
 
  private:
   std::optional<Seconds> cpu_time() const;
 
   pid_t child_;
-  std::optional<Seconds> cpu_time_;  // total over the child's threads when the total last rose by kAlive or more
+  std::optional<Seconds> cpu_time_;  // total over the child's threads at the last call
   Seconds silence_{};
 };
 
@@ -66,7 +66,7 @@ class KernelKills {
   std::optional<int64_t> before_;
 };
 
-constexpr Seconds kAlive{1e-3};  // a process that uses less CPU time than this between two calls is only polling
+constexpr double kPolling = 1e-3;  // a process that uses at most this share of a core is only polling
 
 std::optional<Seconds> Pulse::cpu_time() const {
   clockid_t clock{};
@@ -77,10 +77,9 @@ std::optional<Seconds> Pulse::cpu_time() const {
 
 Seconds Pulse::silence(Seconds since_last_call) {
   const std::optional<Seconds> now = cpu_time();
-  silence_ += since_last_call;
-  if (now && cpu_time_ && *now - *cpu_time_ < kAlive) return silence_;
+  const bool only_polls = now && cpu_time_ && *now - *cpu_time_ <= kPolling * since_last_call;
   cpu_time_ = now;
-  silence_ = Seconds();
+  silence_ = only_polls ? silence_ + since_last_call : Seconds();
   return silence_;
 }
 
@@ -383,7 +382,9 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
   }
   if (observed.end == End::kOpen)
     return make_result(observed, Status::kFailed,
-                       fmt::format("the process of the point closed its pipes without a result {}", where));
+                       fmt::format("the process of the point closed its pipes {} without sending a result; run the "
+                                   "point again",
+                                   where));
   if (WIFSIGNALED(observed.wait_status)) {
     const int signal = WTERMSIG(observed.wait_status);
     if (const std::string limit = cpu_limit_reached(signal, observed.cpu_time); !limit.empty())
@@ -405,7 +406,9 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
   }
   const int code = WEXITSTATUS(observed.wait_status);
   if (code == kOutOfMemoryExit) {
-    return make_out_of_memory(observed, available, fmt::format("memory could not be allocated {}", where));
+    return make_out_of_memory(
+        observed, available,
+        fmt::format("memory could not be allocated {}; use a smaller model, batch or context", where));
   }
   return make_result(
       observed, Status::kFailed,

@@ -26,8 +26,18 @@ void require_unchanged_files(const ResolvedPoint& point, Record& record) {
 
 void clear_timing(Record& record) {
   record.time.clear();
+  record.host = {};
   record.phases.clear();
+  record.classes.clear();
   record.tokens_per_second.reset();
+  record.flops.model_flops_per_second.reset();
+  record.flops.mfu_measured.reset();
+  record.flops.mfu_datasheet.reset();
+  record.flops.above_peak.clear();
+  record.flops.products_per_second.reset();
+  record.communication.seconds.reset();
+  record.communication.exposed.reset();
+  record.transient = {};
 }
 
 PointResult refused_point(const ResolvedPoint& point, const Record& described) {

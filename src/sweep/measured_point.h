@@ -7,15 +7,15 @@
 
 namespace laptime {
 
-// Removes the times, phases and token rate from a record whose run cannot be trusted.
+// Removes all times and what follows from them from a record whose run cannot be trusted.
 void clear_timing(Record& record);
 
 // The result of a point that cannot run, for the reason in `point.invalid`.
 PointResult refused_point(const ResolvedPoint& point, const Record& described);
 
 // Runs the point with run_in_child. The record is `failed` if a file of --data or --weights changes during the
-// run. `described` is the result of describe_point. `ranks` are processes that are already running, for a point with
-// ranks.
+// run. `described` is the result of describe_point. `ranks`: the pipes of a running rank 0 (start_rank_0), for a point
+// with several ranks.
 PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
                            const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
                            const ChildCallbacks& callbacks, const RankPipes& ranks = {});

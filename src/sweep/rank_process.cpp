@@ -51,7 +51,11 @@ class RankProcess {
 
   int run(const std::string& started_as) {
     const MpiLibrary* const mpi = mpi_library();
-    if (mpi == nullptr) throw Error(missing_mpi());
+    if (mpi == nullptr) {
+      const std::string missing = missing_mpi();
+      throw Error(missing.empty() ? "this MPI library lacks functions that laptime calls; use Open MPI 4 or 5"
+                                  : missing);
+    }
     MpiGroup group(*mpi, report_failure);
     try {
       require_alike(group, "was started with other options", started_as);

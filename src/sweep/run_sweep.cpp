@@ -68,8 +68,13 @@ class SweepRun {
     outcome_.interrupted = signals_.count() > 0;
     const bool none_supported = unsupported_ > 0 && unsupported_ == points_.size() && !options_.is_part_of_supported;
     outcome_.failed = outcome_.failed || none_supported;
-    warn(store_.settle());
+    const std::optional<std::string> problem = store_.settle();
     outcome_.lost = store_.lost();
+    try {
+      warn(problem);
+    } catch (...) {
+      if (!outcome_.ended_by) outcome_.ended_by = std::current_exception();
+    }
     return outcome_;
   }
 

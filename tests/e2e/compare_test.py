@@ -221,12 +221,14 @@ class CompareFiles(CompareTest):
         self.assertIn("'step other': B is slower by 20.00 %, more than 5 %", self.done.stderr)
         failed = [process | {"status": "timeout", "reason": "no result within 1 s"} for process in self.processes(other)]
         doubtful = [process | {"verdict": {"rating": "no_steady_state", "reasons": []}} for process in self.processes(other)]
+        mixed = [doubtful[0], doubtful[1] | {"verdict": {"rating": "unstable", "reasons": []}}]
         for head, said in ((good, "'step other': B has no such point: 'head.json' contains no record with this name; use --allow-missing"),
                            (good + failed, "'step other': B: timeout: no result within 1 s"),
                            (good + self.processes(other)[1:] + failed[:1], "'step other': B: timeout"),
                            (good + [failed[0] | {"status": "out_of_memory"}], "'step other': B: out_of_memory"),
                            (good + [self.process(other, samples=3)], "'step other': fewer than 6 samples"),
-                           (good + doubtful, "6 of 6 records did not reach a steady state"),
+                           (good + doubtful, "6 of 6 records did not reach a steady state;"),
+                           (good + mixed, "2 of 2 records did not reach a steady state or are unstable;"),
                            (good + self.processes(other, 0.23, spread=1)[:2], "'step other': B takes ")):
             with self.subTest(said):
                 self.assertEqual(self.gate(head), 3, self.done.stderr)
@@ -299,8 +301,8 @@ class CompareFiles(CompareTest):
     def test_different_machines_or_arithmetic_require_the_anyway_option(self):
         record = self.measure("a.json")[0]
         for change, said in (({"fingerprint": "another"}, "different machines"),
-                             ({"math_mode": "bfloat16"}, "their arithmetic differs"),
-                             ({"verdict": {"rating": "predicted", "reasons": []}}, "one is predicted")):
+                             ({"math_mode": "bfloat16"}, "differ in arithmetic"),
+                             ({"verdict": {"rating": "predicted", "reasons": []}}, "some records are predicted")):
             with self.subTest(said):
                 self.write("b.json", [record | change])
                 done = self.compare("a.json", "b.json")

@@ -34,7 +34,7 @@ TEST(StepLine, HasTimesInNanoseconds) {
   EXPECT_EQ(line.keys.size(), 7U);
 }
 
-TEST(StepLine, KeepsPhasesOfAnyName) {
+TEST(StepLine, KeepsAdditionalPhases) {
   const StepLine line = parse_step_line(R"({"step": 90, "phases": {"data": 30, "forward": 20, "all_reduce": 10}})");
   EXPECT_THAT(line.phases, ElementsAre(Pair(Phase::kForward, Seconds{20 * 1e-9})));
   EXPECT_THAT(line.own_phases, ElementsAre(Pair("data", Seconds{30 * 1e-9}), Pair("all_reduce", Seconds{10 * 1e-9})));
@@ -77,6 +77,7 @@ TEST(StepLine, NullAndNanMeanAbsent) {
   EXPECT_THAT(refusal_of_line(R"({"step": 1, "peak_bytes": Infinity})"),
               HasSubstr("'peak_bytes' must be a whole number"));
   EXPECT_THAT(refusal_of_line(R"({"step": 1, "NaN": 1})"), HasSubstr("unknown key 'NaN'"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 1, "ends in \\": 1, "loss": NaN})"), HasSubstr("unknown key"));
 }
 
 TEST(StepLine, RejectsRepeatedKey) {

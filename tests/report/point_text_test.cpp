@@ -100,6 +100,8 @@ TEST(TrustLine, StatesThatTheMachineWasBusy) {
   Record record = rated(kCalm, "unstable", "waiting for a core");
   record.verdict.lost = 0.7;
   EXPECT_EQ(trust_in(record), "! 70 % of the time lost to other programs: compare ratios, not times");
+  record.verdict.lost_to = "to a CPU quota";
+  EXPECT_EQ(trust_in(record), "! 70 % of the time lost to a CPU quota: compare ratios, not times");
   record.verdict.lost = 0.05;
   EXPECT_EQ(trust_in(record), "");
 }

@@ -17,6 +17,11 @@ Record measured(std::vector<double> losses) {
   record.loss.values = std::move(losses);
   record.kernels = {{"matmul", "matmul(...)", "tiles"}};
   record.time["step"].median = 1;
+  record.tokens_per_second = 100;
+  record.flops.model_flops_per_second = 1e9;
+  record.flops.mfu_measured = 0.5;
+  record.flops.forward = 1e9;
+  record.transient.excess = 0.1;
   return record;
 }
 
@@ -33,6 +38,9 @@ TEST(SameLoss, DifferentLossRemovesTheTiming) {
   EXPECT_EQ(record.status, Status::kFailed);
   EXPECT_NE(record.reason.find("step 2"), std::string::npos) << record.reason;
   EXPECT_TRUE(record.time.empty());
+  EXPECT_FALSE(record.tokens_per_second || record.flops.model_flops_per_second || record.flops.mfu_measured ||
+               record.transient.excess);
+  EXPECT_TRUE(record.flops.forward) << "work does not depend on time";
 }
 
 TEST(SameLoss, DoesNotCompareRunsWithDifferentKernels) {
