@@ -35,7 +35,7 @@ cuda::Product product_of(const Attributes&, std::span<const TensorView> in, std:
   return {.a = in[0], .b = in[1], .c = out[0], .compute = promote(in[0].type.dtype, in[1].type.dtype)};
 }
 
-// The first kProposals algorithms that the library proposes, in any order of additions, each as a kernel.
+// The first kProposals algorithms that the library proposes, including those that add in no fixed order, as kernels.
 template <bool kTf32>
 std::vector<Kernel> proposals() {
   std::vector<Kernel> kernels;

@@ -44,8 +44,8 @@ class Machine {
   std::vector<Operands> operands_;
 };
 
-// Selects the peak that a kernel is compared with. With kBytes, operands are in no cache: launches alternate among
-// enough copies of the operands to exceed the caches.
+// Selects the peak that a kernel is compared with. With kBytes, operands are never cached: launches cycle
+// through enough copies of the operands to exceed the caches.
 enum class Bound : uint8_t { kFlops, kBytes };
 
 // Registers one benchmark for each kernel, except the reference, that supports the signature. Operands are random and

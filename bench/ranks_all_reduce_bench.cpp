@@ -1,4 +1,4 @@
-// Benchmark of the all-reduce in a step of several ranks, run in turn with MPI_Allreduce on the same number of bytes.
+// Benchmark of the all-reduce in a step of several ranks, alternating with MPI_Allreduce on the same number of bytes.
 //   mpirun -n 2 bench_ranks_all_reduce [--rounds 30]
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ class Comparison {
   }
 
  private:
-  // Times a call on this rank, after a barrier at which all ranks begin the call together.
+  // Times a call on this rank. A barrier before it makes all ranks begin together.
   template <class Call>
   double seconds(const Call& call) {
     mpi_benchmark().barrier(mpi_.comm_world);

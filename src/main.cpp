@@ -9,7 +9,7 @@
 namespace {
 
 // Opens /dev/null in place of each closed standard stream, so that a file opened later does not get the descriptor of
-// that stream. Opens it read-only, so that writing to the stream still fails.
+// that stream. The mode is read-only, so that writing to the stream still fails.
 void hold_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;

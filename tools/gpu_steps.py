@@ -72,7 +72,7 @@ def numbers() -> list[Step]:
     watched = ["profile", *tiny, "--traced-steps", "2", "--verbose"]
     for name, words, minutes, expects in (
         ("memory of the pool", ["memory", "--run", *tiny, "--view", "accounts"], 0.2,
-         "taken from the device by the pool of the step"),
+         "taken from the device by the step's memory pool"),
         ("two clocks", ["bench", *tiny, "--columns", "median,host_time,host_difference"], 0.2, "host_difference"),
         ("records of CUPTI", watched, 0.3, "(according to CUPTI, 2 steps)"),
         ("a step as a graph", watched, 0.3, r"idles [\d.]+ % of a step; as a graph a step takes [\d.]+ [mu]?s"),

@@ -39,7 +39,7 @@ SECTIONS = [
      ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 8 "
       "--columns default,speedup"],
      "A processor without bfloat16 instructions multiplies widened numbers, so the gain depends on the machine."),
-    ("Which kernel takes most of the time, and how often is it called?",
+    ("Which kernel takes the most time, and how often is it called?",
      "",
      ["profile --model small {m}"],
      ""),

@@ -21,7 +21,7 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // part of `bytes`: launches that exceed the cache; 0 if the cache size is unknown
+  double uncached_bytes = 0;        // part of `bytes`: launches larger than the cache; 0 if its size is unknown
   double compute_floor = 0;         // seconds: FLOPs / peak; 0 for communication or an unknown peak
   double memory_floor = 0;          // seconds: bytes / bandwidth; 0 for communication or an unknown bandwidth
   double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
@@ -37,8 +37,8 @@ struct LaunchSum {
 
 // The columns that launch filters can use: phase, scope, layer, ...
 std::vector<std::string_view> launch_columns();
-// The value of a launch in a column of launch_columns(). The column's name may be written as in a table header
-// ("Class"). Throws Error for any other name.
+// The value of a launch in a column of launch_columns(). Case is ignored, so a name may be copied from a table
+// header ("Class"). Throws Error if there is no such column.
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;

@@ -18,8 +18,8 @@ namespace laptime {
 // The facts about one planned point, from which plan_findings() derives findings.
 struct PlannedPoint {
   Record record;  // has `prediction`, and the reason if the point does not fit
-  // The --recompute value with the least recomputation that fits, or "nothing fits", if the point as given does not
-  // fit; otherwise empty.
+  // If the point as given does not fit: the --recompute value that fits with the least recomputation, or "nothing
+  // fits". Otherwise empty.
   std::string fitting_recompute{};
   std::optional<int64_t> largest_batch{};    // largest batch that fits; 0: none fits
   std::optional<int64_t> largest_context{};  // largest context that fits; 0: none fits

@@ -39,7 +39,7 @@ bool is_whole(const Record& record) {
   return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
 }
 
-// The value of an option that the baseline uses if the run contains this value; empty if no value is preferred.
+// The value that the baseline prefers for an option, if the run contains it; empty if no value is preferred.
 std::string_view usual_value(std::string_view key) {
   if (key == "dtype") return "float32";
   return key == "mode" ? "eager" : "";

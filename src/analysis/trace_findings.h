@@ -23,7 +23,8 @@ namespace laptime {
 //                      is_disturbed
 //   launch_sum         launches_s, untraced_s, ratio with its interval: the sum of launches against an untraced step
 //   marks              mark_s, launches, share: cost of the timestamps after launches
-//   launch_starts      floor_s, share, launches: for a prediction, the time spent starting kernels
+//   launch_starts      floor_s, share, launches: for a data-sheet prediction, the minimum time of all launches, and the
+//                      share of the rest, which is spent starting kernels
 //   data_sheet_floor   floor_s, share, peak_flops_per_second, bandwidth_bytes_per_second: minimum time according to the
 //                      data sheet
 //   device_idle        share, is_launch_bound, kernels, copies, graph_s, is_graph, records, missing, watched_steps

@@ -168,8 +168,8 @@ class Backend {
   // queue is empty.
   virtual Seconds now() = 0;
 
-  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches start
-  // later, but not run longer. If the device keeps no records, Activities::missing says so.
+  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Keeping records makes launches
+  // start later, but not run longer. If the device keeps no records, Activities::missing says so.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;

@@ -68,8 +68,8 @@ struct Kernel {
   ProductMath (*product_math)(const Signature&) = nullptr;
   // True if denormal operands and results of products are treated as zero, as AMX and the bfloat16 dot product do.
   bool flushes_denormals = false;
-  // True if intermediate values that are factors of another product are rounded to the type of the op's factors, as
-  // happens under autocast when the op is lowered to primitives (docs/adr/0017).
+  // True if intermediate values that a later product of the op multiplies are rounded to the type of the op's factors,
+  // as happens under autocast when the op is lowered to primitives (docs/adr/0017).
   bool rounds_between_products = false;
   // True if the kernel gives the same bits as every other kernel of the op with this flag, apart from the reference, on
   // any x86-64 processor with fused multiply-adds and for any number of threads. False for library kernels, and for

@@ -32,7 +32,7 @@ struct MemoryBounds {
   std::optional<int64_t> address_space_used;
   std::optional<int64_t> data_limit;  // RLIMIT_DATA: private writable memory, including thread stacks
   std::optional<int64_t> data_used;
-  int64_t reserve = 0;  // bytes of the address space and data limits set aside for threads and libraries
+  int64_t reserve = 0;  // bytes of RLIMIT_AS and RLIMIT_DATA that are set aside for threads and libraries
 };
 
 // The smallest of: MemAvailable (or free memory); limit minus use of each cgroup up the tree; RLIMIT_AS and RLIMIT_DATA

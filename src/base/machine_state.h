@@ -44,8 +44,8 @@ class MachineCounters {
 // The increase of each counter from `before` to `after`; the load is that of `after`.
 MachineState change(const MachineState& before, const MachineState& after);
 
-// `lost` (seconds from change()) as a share, 0 ... 1, of the time that `threads` threads have during `wall`. None if
-// `lost` is unknown or no time passed.
+// `lost` (seconds from change()) as a share, from 0 to 1, of the time that `threads` threads have during `wall`. None
+// if `lost` is unknown or no time passed.
 std::optional<double> lost_fraction(const std::optional<double>& lost, Seconds wall, int64_t threads);
 
 }  // namespace laptime

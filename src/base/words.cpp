@@ -90,7 +90,7 @@ std::string_view nearest_name(std::string_view word, const std::vector<std::stri
   if (!nearest.empty()) return nearest;
   size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view name : known) {
-    // A larger length difference implies a larger distance, which rules out most names.
+    // The distance is at least the difference of the lengths, which rules out most names.
     if (std::max(word.size(), name.size()) - std::min(word.size(), name.size()) >= fewest) continue;
     const size_t distance = edits(word, name);
     if (distance < fewest && distance < name.size()) {

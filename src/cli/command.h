@@ -116,17 +116,17 @@ ExitCode run_program(const std::vector<std::string>& words);
 
 // Runs the program as one of several processes of mpirun or srun (ranks.cpp).
 //
-// Ranks are all processes that our own mpirun has started, and all but the first that the user's mpirun or srun has
-// started. In a rank, runs the rank to its end and returns the exit code. In any other process, returns nothing; the
-// first process of the user's mpirun or srun also starts rank 0 and connects to it through `pipes`. Throws Error if
-// rank 0 cannot be started.
+// Every process of our own mpirun is a rank. So is every process of the user's mpirun or srun except the first, if the
+// command measures points. In a rank, runs the rank to its end and returns the exit code. In any other process, returns
+// nothing; the first process of the user's mpirun or srun also starts rank 0 and connects to it through `pipes`. Throws
+// Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
 // Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before
 // rank 0.
 void end_ranks(const RankPipes& pipes);
 
-// Declares options of a single command, in one group of its help, within a visit_fields():
+// For use in a visit_fields(): declares options of a single command, which its help lists in one group.
 //
 //   const auto own = own_options("Plan", visit);
 //   own("view", "what to show for a single point", self.view);

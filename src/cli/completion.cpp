@@ -192,8 +192,8 @@ std::vector<WordHelp> completion_choices() {
           {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
           {"fish", "script for fish; in a running shell: laptime completion fish | source"},
           {"words",
-           "used by the scripts: completions of the last word after --, one per line with a tab before the "
-           "description, and a line :files if file names complete it too"}};
+           "used by the scripts: takes -- and the words of a command line, and prints completions of the last word, "
+           "one per line with a tab before the description, and a line :files if file names complete it too"}};
 }
 
 CommandAction parse_completion(const CommandWords& words) {

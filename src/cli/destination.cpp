@@ -239,8 +239,8 @@ void GrowingFile::append(std::string_view text) {
   if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) lose(what);
   begun_ = true;
   write_all(descriptor_, text, what);
-  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
-    lose(what);  // pipes and devices cannot be synced
+  // Pipes and devices cannot be synced.
+  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) lose(what);
 }
 
 }  // namespace laptime

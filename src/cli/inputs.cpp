@@ -28,7 +28,7 @@ std::optional<fs::path> directory(const char* name) {
   return value.starts_with('/') ? std::optional(fs::path(value)) : std::nullopt;
 }
 
-// Whether both paths refer to one regular file, or would once both exist.
+// Whether both paths refer to one regular file, or will refer to one when it is created.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code error;
   const bool exists = fs::exists(a, error);

@@ -83,7 +83,7 @@ struct OutputFile {
 };
 
 // Throws Error if the output, standard output or standard error is one of the `used` files under any name (links are
-// followed, inodes compared), or would be once both exist.
+// followed, inodes compared), or if the output will be one of them when it is created.
 void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& used);
 
 // Some or all points of a sweep, with devices and files checked (sweep/sweep_points.h). Throws Error if `output` (by
@@ -147,8 +147,8 @@ StoreCommand<Options> given_store_command(const CommandWords& words) {
   return command;
 }
 
-// The selected records of a store. A run includes records that it took from the store with --resume; with --last, runs
-// of `laptime calibrate` are ignored.
+// The selected records of a store. A run includes records that it took from the store with --resume. --last ignores
+// runs of `laptime calibrate` unless the store has no others or the filter names sweeps or runs.
 struct SelectedRecords {
   // Throws Error if there is no store to read, if the output is one of the store's files, and for an unknown column.
   // Records of the sweeps in `left_out` are left out unless runs or sweeps are selected by name.

@@ -90,7 +90,7 @@ void require_stack() {
   constexpr rlim_t kNeeded = rlim_t{512} << 10U;
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return;
-  throw Error::format("the stack limit of {} is too low to run; raise it, for example with `ulimit -s 8192`",
+  throw Error::format("the stack limit of {} is too low for laptime; raise it, for example with `ulimit -s 8192`",
                       format_bytes(static_cast<int64_t>(limit.rlim_cur)));
 }
 
@@ -205,7 +205,7 @@ ExitCode run_program(const std::vector<std::string>& words) {
     print_message(fmt::format("{}: {}", path, error.code().message()));
     return ExitCode::kBadInput;
   } catch (const std::bad_alloc&) {
-    print_message("out of memory before anything could run; raise the limit (ulimit -v, ulimit -d)");
+    print_message("laptime itself ran out of memory; raise the limit (ulimit -v, ulimit -d)");
     return ExitCode::kFailed;
   }
 }

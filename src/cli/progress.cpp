@@ -314,7 +314,7 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
                               format_seconds(placement.longest.count())));
   }
   if (outcome.lost > 0)
-    print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
+    print_message(fmt::format("{} of {} records could not be stored", outcome.lost, watcher.finished()));
   if (outcome.interrupted) {
     print_message(fmt::format("interrupted: {}{}{}", watcher.account(), kept_in(options, outcome, watcher.finished()),
                               options.store && !output.is_announced ? "; continue with --resume" : ""));

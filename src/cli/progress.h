@@ -66,7 +66,7 @@ class PlanningLine {
   PlanningLine(const PlanningLine&) = delete;
   PlanningLine& operator=(const PlanningLine&) = delete;
 
-  // `stage` names the current work on the point, for example "plan". Call it again before each plan of a search.
+  // `stage` names the current work on the point, for example "plan". Call show() again before each plan of a search.
   void show(size_t point, const char* stage) { show(point, stage, host_now() - begun_); }
   void show(size_t point, const char* stage, Seconds taken);
   void clear() { line_.clear(); }  // call before writing anything else to the same terminal

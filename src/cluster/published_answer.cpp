@@ -123,7 +123,7 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
   const Figures figures = predicted_figures(predicted, false);
   answer.say(published_conclusion(predicted));
   if (const Figures flagged = predicted_figures(predicted, true); !flagged.empty())
-    answer.say(fmt::format("{} doubted by the person who collected them, not included: median error {}",
+    answer.say(fmt::format("not included: {} flagged as doubtful in the data, median error {}",
                            counted(flagged.size(), "figure"),
                            percent_text(percentile_of_sorted(sizes_of(flagged), 0.5))));
   std::map<std::string, int64_t> reasons;

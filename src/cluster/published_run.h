@@ -40,7 +40,7 @@ std::vector<PublishedRun> read_published_runs(const std::string& path);
 // Prefix of PublishedRun::model_family if the model is a named size of one of laptime's editions: "edition 2025".
 inline constexpr std::string_view kEditionFamily = "edition ";
 
-// A note that names an optimizer of laptime: "optimizer: torch".
+// Prefix of a PublishedRun::note that names an optimizer of laptime: "optimizer: torch".
 inline constexpr const char* kOptimizerNote = "optimizer: ";
 
 // The first number in a text, without a sign: 80 in "80 GB", 9.5e-05 in "9.5e-05"; none if the text has no number.

@@ -17,7 +17,7 @@ namespace {
 constexpr double kReachedFloat8 = 0.8;  // fraction of peak that float8 products reach, relative to 16-bit products
 constexpr double kReachedFloat4 = 0.6;
 // Rates of flash attention: version 1 (Dao et al. 2022) relative to version 2 (Dao 2023), and version 2 relative to the
-// best kernel. The second rate is for machines with 8-bit tensor cores, for which version 2 was not written.
+// best kernel. The second rate is for machines with float8 tensor cores, for which version 2 was not written.
 constexpr double kFirstKernel = 0.55;
 constexpr double kSecondKernel = 0.6;
 constexpr int64_t kPlannedLayers = 2;
@@ -169,8 +169,9 @@ const DataSheet& machine_of(const DescribedRun& run) {
   const auto found = std::ranges::find(machines, name, &DataSheet::name);
   if (found == machines.end())
     throw Error::format(
-        "machine {}: several ranks are predicted only for built-in machines, such as --device h100 (laptime list "
-        "devices)",
+        "machine {}: a step on several ranks is predicted only for built-in machines, such as --device h100 (see "
+        "laptime "
+        "list devices)",
         quote(name));
   return *found;
 }

@@ -32,7 +32,7 @@ Prepared plan_share(const DescribedRun& run);
 // Launches of one micro-batch and of the optimizer, in the second layer and outside the layers.
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share);
 
-// Sums the launches by phase. If the step is recorded, only the optimizer takes host time.
+// Sums the launches by phase. If forward and backward are recorded in a CUDA graph, only the optimizer takes host time.
 RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
 
 // The launches and the activations of all shares. Each distinct share is planned only once for its launches and once

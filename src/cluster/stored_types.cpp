@@ -10,7 +10,7 @@ namespace {
 constexpr double kShort = 2;  // bytes of a 16-bit value
 constexpr double kLong = 4;
 
-// Bytes saved per value of a norm.
+// Bytes that a norm saves for backward, per element of its input.
 double norm_bytes(const DescribedRun& run) {
   const double value = run.step.value_bytes;
   const double fused = 2 * value;                                  // input and output
@@ -23,7 +23,7 @@ double norm_bytes(const DescribedRun& run) {
   return kLong + value + (run.framework == Framework::kDeepSpeed ? value : kLong);
 }
 
-// Bytes per logit at the peak of the loss.
+// Bytes per logit when the loss needs the most memory.
 double logit_bytes(const DescribedRun& run) {
   if (run.fuses_loss) return 0;
   const double value = run.step.value_bytes;
@@ -68,7 +68,7 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.logit_bytes = logit_bytes(run);
   const bool is_pytorch = is_eager || run.program == Program::kPyTorchCompile;
   stored.frees_gradients = run.program != Program::kMegatron && run.framework == Framework::kNone;
-  stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DistributedDataParallel without views
+  stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DDP without gradient_as_bucket_view
   stored.balances_stages = is_nanotron;                                        // get_block_compute_costs
   if (is_deepspeed) {
     stored.live_parameters = 1e9;                          // stage3_max_live_parameters

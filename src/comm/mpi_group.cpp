@@ -27,7 +27,7 @@ MpiGroup::MpiGroup(const MpiLibrary& mpi, std::function<void(const std::string&)
   int provided = 0;
   mpi_.init_thread(nullptr, nullptr, kMpiThreadSerialized, &provided);
   if (provided < kMpiThreadSerialized)
-    throw Error("this MPI library allows calls from one thread only; use Open MPI 4");
+    throw Error("this MPI library allows calls from one thread only; use Open MPI 4 or 5");
   mpi_.comm_rank(mpi_.comm_world, &rank_);
   mpi_.comm_size(mpi_.comm_world, &size_);
   if (size_ == 1) return;

@@ -43,7 +43,7 @@ class SyntaxCheck {
       } else if (c == '#') {
         return;
       } else if (c == '"' || c == '\'') {
-        if (text.substr(i, 3) == std::string(3, c)) refuse("a string that spans several lines");
+        if (text.substr(i, 3) == std::string(3, c)) refuse("a multi-line string");
         quote = c;
       } else {
         bracket(c);

@@ -31,8 +31,8 @@ SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
   // be a rerun of one part.
   if (*first > 1 || *task - *first >= *count)
     throw Error::format(
-        "{} slurm: the tasks of the job array must be numbered from 0 or 1 without gaps; this is task {} of {} from "
-        "{}; to run one task again give its part, such as {} 3/8",
+        "{} slurm: the tasks of the job array must be numbered from 0 or 1 without gaps; this is task {}, and the {} "
+        "tasks start at {}; to run one task again, give its part, such as {} 3/8",
         where, *task, *count, *first, where);
   return {*task - *first + 1, *count};
 }

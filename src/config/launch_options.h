@@ -77,8 +77,8 @@ struct LaunchOptions {
     visit(Option{.flag = "part",
                  .key = "part",
                  .group = kGroup,
-                 .help = "run every n-th point from the k-th on, with its own --store; slurm: take k and "
-                         "n from the job array",
+                 .help = "run only every n-th point from the k-th on; each part needs its own --store; slurm: take k "
+                         "and n from the job array",
                  .otherwise = "the whole sweep",
                  .axis = false,
                  .changes_result = false,

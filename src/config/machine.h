@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// The prefix of the device that predicts for a machine: "roofline:h100".
+// The prefix of the names of devices that predict the times of a machine, as in "roofline:h100".
 inline constexpr std::string_view kMachinePrefix = "roofline:";
 
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
@@ -44,7 +44,7 @@ struct DataSheet {
   double bfloat16 = 0;  // 0: the machine does not support it
   double float8 = 0;    // 0: the machine does not support it
   double float4 = 0;    // 0: the machine does not support it
-  // The best measured figures. If set, they replace the data sheet's in predictions that lack the reached rates below.
+  // The best measured figures. They replace the data sheet's unless the reached rates below are set.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
@@ -56,7 +56,7 @@ struct DataSheet {
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // optional; on one device, except `parallel`
+  PublishedRuns eager{}, compile{}, parallel{};  // optional; `parallel`: runs on several devices, others: on one
 
   // Links between devices; all fields set or none.
   double link_bandwidth = 0;     // bytes/s per device and direction, within a node

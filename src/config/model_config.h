@@ -11,8 +11,8 @@
 
 namespace laptime {
 
-// The definition of the model: from the 2024, 2025 or 2026 source documents, or a model family as defined by the
-// library transformers. GPT-2 exists twice: as in llm.c and nanoGPT, and as in transformers.
+// Where the model is defined: in the source documents of 2024, 2025 or 2026, or as a model family in the transformers
+// library. GPT-2 exists twice: as in llm.c and nanoGPT, and as in transformers.
 enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2, kGpt2Hf, kLlama, kQwen2, kQwen3, kGptNeox };
 
 constexpr auto choices_of(Edition) {
@@ -46,7 +46,7 @@ struct ModelConfig {
   int64_t context_length = 256;  // sequence length unless cropped; rows of the position table unless max_context is set
   int64_t batch_size = 4;
   bool weight_tie = false;   // the head shares the token embedding
-  bool bias = false;         // biases of linear layers, including the head in 2024 but never in gpt2
+  bool bias = false;         // biases of linear layers; the head has one only in 2024
   double embd_pdrop = 0;     // dropout after adding the token and position embeddings
   double attn_pdrop = 0;     // dropout of the attention weights
   double resid_pdrop = 0;    // dropout after the output projection, and after GELU (2024) or W2 (gpt2, gpt_neox)
@@ -78,7 +78,7 @@ struct ModelConfig {
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
                  .help = "named model (laptime list models), Hugging Face config.json or model folder, custom, or attention "
-                         "for attention alone",
+                         "(attention without the rest of a model)",
                  .in_name = InName::kAlways, .value = "NAME|FILE|FOLDER", .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "source of the model definition; sets the defaults of other options",
@@ -145,11 +145,12 @@ struct ModelConfig {
                  .otherwise = "the named model's, otherwise d-model / num-heads", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.head_dim);
     visit(Option{.flag = "max-context", .key = "max_context", .tag = "max_ctx", .group = kGroup, .unit = "tokens",
-                 .help = "longest context: rows of the position table (gpt2), or the size of the sliding window",
+                 .help = "longest context: rows of the position table (gpt2), or size of the sliding window (llama, "
+                         "qwen2, qwen3)",
                  .otherwise = "the named model's, otherwise the context", .min = 1,
                  .max = kMaxId, .in_name = kGiven}, self.max_context);
     visit(Option{.flag = "norm-eps", .key = "norm_eps", .tag = "norm_eps", .group = kGroup,
-                 .help = "epsilon added to the variance in norms (editions other than 2024, 2025 and 2026)",
+                 .help = "epsilon of the normalization layers (editions other than 2024, 2025 and 2026)",
                  .otherwise = "the named model's or the edition's",
                  .min = 0, .max = 1, .in_name = kGiven}, self.norm_eps);
     visit(Option{.flag = "rope-theta", .key = "rope_theta", .tag = "theta", .group = kGroup,

@@ -13,8 +13,8 @@ namespace laptime {
 enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
 constexpr auto choices_of(Shard) { return choices<Shard>("none", "optimizer", "gradients", "parameters"); }
 
-// Activations that backward recomputes: none, the attention core, every second layer or matrix product, or
-// each layer.
+// Activations that backward recomputes: none; those of the attention core; those of every second layer or every second
+// matrix product (selective); or those of all layers (full).
 enum class Checkpointing : uint8_t { kNone, kAttention, kSelective, kFull };
 constexpr auto choices_of(Checkpointing) { return choices<Checkpointing>("none", "attention", "selective", "full"); }
 

@@ -64,7 +64,7 @@ std::string canonical_loss_scale(std::string_view where, std::string_view word) 
   double scale = 0;
   const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), scale);
   const bool is_number = problem == std::errc() && stop == word.data() + word.size();
-  constexpr double kLargest = 0x1p127;  // largest power of two in float32, which can also represent its reciprocal
+  constexpr double kLargest = 0x1p127;  // largest power of two in float32; its reciprocal is also a float32
   if (!is_number || !(scale >= 1 / kLargest && scale <= kLargest)) {
     throw Error::format("{}: {} is not a loss scale; write none, dynamic or a number such as 1024", where, quote(word));
   }

@@ -171,8 +171,8 @@ struct RunConfig {
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
-  // Not an option. True for a step of another program, described by config_as. That program's compiler fuses recomputed
-  // work that laptime would launch separately on a GPU, and the program does not pad rows.
+  // Not an option. True if another program runs the step. Such a program does not pad rows, and its compiler fuses
+  // recomputed work that laptime would launch separately on a GPU.
   bool is_of_other_program = false;
 
   bool operator==(const RunConfig&) const = default;
@@ -211,7 +211,8 @@ struct RunConfig {
                  .help = "use only kernels that give the same bits on every x86-64 processor with FMA",
                  .in_name = kGiven, .configures_engine = true}, self.reproducible);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
-                 .help = "eager: run primitive ops one by one, as a framework does; compile: run fused ops from one memory plan",
+                 .help = "eager: run primitive ops one by one, as a framework does; compile: run fused ops in memory "
+                         "that is planned in advance",
                  .in_name = InName::kAlways, .configures_engine = true}, self.mode);
     visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
                  .help = "composite ops to keep fused, joined with +; compile mode lowers all others", .empty = "all",
@@ -224,7 +225,7 @@ struct RunConfig {
                  .empty = "none", .configures_engine = true, .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "activations that backward recomputes: none, block (each layer), every=K layers, or auto (as few "
-                         "as needed to fit in memory); on GPUs, compile mode then computes head and loss in groups of rows",
+                         "as needed to fit in memory); with recomputation, compile mode on GPUs runs head and loss in groups of rows",
                  .otherwise = "none; auto if --memory-limit is given",
                  .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);
@@ -241,8 +242,8 @@ struct RunConfig {
                          "slowdown", .empty = "none", .in_name = kGiven, .configures_engine = true,
                  .value = "OP=TIME", .canonical = canonical_delay}, self.delay);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
-                 .help = "part of a step to time: inference (forward that saves nothing for backward), forward, backward "
-                         "(runs forward untimed), forward_backward, or step (with the optimizer)",
+                 .help = "part of a step that is timed: inference (forward that saves nothing for backward), forward, "
+                         "backward (runs forward untimed), forward_backward, or step (with the optimizer)",
                  .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
@@ -278,8 +279,8 @@ struct RunConfig {
     visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
                  .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
     visit(Option{.flag = "moments", .key = "moments", .tag = "moments", .group = kOptimizer,
-                 .help = "type of AdamW's stored moments; bfloat16 takes half the memory, but the second moment cannot "
-                         "decrease if beta2 is above 0.996",
+                 .help = "type of AdamW's stored moments; bfloat16 takes half the memory, but the second moment stops "
+                         "decreasing if beta2 is above 0.996",
                  .in_name = kGiven}, self.moments);
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
                  .help = "factor applied to the loss before backward: none, a number, or dynamic (starts at 65536; an "
@@ -316,7 +317,7 @@ struct RunConfig {
                          "make the times longer",
                  .in_name = kGiven, .configures_engine = true}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
-                 .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
+                 .help = "use only this many first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);
     visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
                  .help = "random weights if no file is given: edition (as the edition initialises them) or stream (from the "
@@ -324,7 +325,7 @@ struct RunConfig {
           self.init);
     visit(Option{.flag = "weights", .key = "weights", .tag = "weights", .group = kInput,
                  .help = "safetensors file to start from, or the folder of a model",
-                 .otherwise = "those in the folder of --model, or else random weights (--init)", .axis = false,
+                 .otherwise = "the weights in the folder of --model, or else random weights (--init)", .axis = false,
                  .value = "FILE|FOLDER"}, self.weights);
     visit(Option{.flag = "data", .key = "data", .tag = "data", .group = kInput,
                  .help = "tokens (llm.c, nanoGPT .bin, .npy) or text read as bytes; several files are shards: a list "

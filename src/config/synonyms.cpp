@@ -91,8 +91,8 @@ constexpr std::string_view kTracing = "laptime profile times every launch, and l
 constexpr std::string_view kDevices =
     "--device NAME for the kind of device, and --ranks N of laptime bench for the number of devices";
 constexpr std::string_view kRanks =
-    "--ranks N of laptime bench divides the batch, and --shard NAME divides the states (docs/ranks.md); laptime plan "
-    "also predicts --tensor-parallel and --pipeline-parallel";
+    "--ranks N of laptime bench divides the batch, and --shard NAME divides optimizer states, gradients or parameters "
+    "(docs/ranks.md); laptime plan also predicts --tensor-parallel and --pipeline-parallel";
 constexpr std::string_view kOnlyBatch =
     "--ranks N of laptime bench divides the batch (docs/ranks.md); sequences and experts cannot be divided";
 constexpr std::string_view kNoOffload =
@@ -179,7 +179,7 @@ constexpr std::array kHints{
     Hint{"view", "stats", "--view kernels"},
     // options of one command
     Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
-    Hint{"laptime memory", "predict", "no option, because laptime memory only plans unless --run is given"},
+    Hint{"laptime memory", "predict", "laptime memory alone, which only plans unless --run is given"},
     Hint{"laptime plan", "columns", kOfPlans},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},

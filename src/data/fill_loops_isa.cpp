@@ -93,8 +93,8 @@ inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
   }
 }
 
-// The magnitude of a value is the quantile of p in (below, 1/2], built from 31 bits so that tails are fine-grained; the
-// last bit is the sign. `limit` clips values that rounding leaves beyond the truncation.
+// The magnitude of a value is the quantile at 1 - p, with p in (below, 1/2]. p is built from 31 bits so that tails are
+// fine-grained; the last bit is the sign. `limit` clips values that rounding leaves beyond the truncation.
 void normal_block(uint64_t key, int64_t index, NormalShape shape, Floats& out) {
   Words words;
   Floats x;

@@ -31,7 +31,7 @@ struct EagerTrace {
   std::vector<SavedStorage> saved;  // largest first
 };
 
-// Peak bytes in addition to parameters, batch and tables.
+// Peak bytes in addition to parameters, batch and RoPE tables.
 struct EagerPeaks {
   int64_t inference = 0;
   int64_t forward_backward = 0;

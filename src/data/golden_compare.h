@@ -28,9 +28,9 @@ Comparison compare_tensor(const GoldenCase& golden, Precision precision, const s
                           std::span<const T> values);
 
 // A weight element whose true gradient is so small that it is within the tolerance of a float32 gradient. Rounding
-// alone decides in which direction AdamW's first step moves such an element, so neither the element nor anything that
-// depends on it is compared after steps. A gradient of zero among larger gradients is exact, so its element is not
-// listed.
+// alone decides in which direction AdamW's first step moves such an element, so the element is not compared after
+// steps. For a golden file, verify resets it to its true value after the first step. A gradient of zero among larger
+// gradients is exact, so its element is not listed.
 struct MovedByRounding {
   int64_t position = 0;  // flat index in the whole tensor
   double truth = 0;
@@ -53,13 +53,13 @@ Comparison compare_loss_scale(const GoldenCase& golden, int64_t step, double sca
 // Bytes that eager mode keeps for backward: exact in editions 2025 and 2026, within 2 % in the others.
 Comparison compare_saved_bytes(const GoldenCase& golden, Precision precision, int64_t bytes);
 
-// Peak bytes in addition to parameters, batch and tables, in float32: within 5 %; skipped if the file has none.
+// Peak bytes in addition to parameters, batch and RoPE tables, in float32: within 5 %; skipped if the file has none.
 Comparison compare_inference_peak(const GoldenCase& golden, int64_t bytes);
 Comparison compare_forward_backward_peak(const GoldenCase& golden, int64_t bytes);
 
 // Checks that the file is consistent: weights, tokens, targets and sampled positions with the streams; stated norms
-// with tensors; losses, their errors and byte counts with one another. One comparison each. For the folder of a model,
-// checks only that config_v4.json, if any, describes the same model as config.json.
+// with tensors; losses, their errors and byte counts with one another. Returns one comparison per check. For the folder
+// of a model, checks only that config_v4.json, if any, describes the same model as config.json.
 std::vector<Comparison> check_golden_file(const GoldenCase& golden);
 
 }  // namespace laptime

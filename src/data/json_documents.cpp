@@ -34,7 +34,7 @@ class Splitter {
       some_ = some_ || !is_space(*c);
     }
     start_ = line_;
-    if (!c && in_list_) reject("not JSON: the list is not closed");
+    if (!c && in_list_) reject("not JSON: the array is not closed");
     if (!c) return std::nullopt;
     some_ = true;
     return document(*c);

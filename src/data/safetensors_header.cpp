@@ -140,7 +140,7 @@ class HeaderEvents {
   [[noreturn]] void unexpected(const char* what) const {
     if (place_ == Place::kOutside) throw Error::format("{}: the header is {}, not an object; {}", file_, what, kRemedy);
     if (place_ == Place::kTop) fail(fmt::format("it is {}, not an object", what));
-    fail(fmt::format("{} is unknown, occurs twice, or is {}, which is not allowed", quote(field_), what));
+    fail(fmt::format("{} must not be {} here: the field is unknown, repeated or of another type", quote(field_), what));
   }
 
   std::optional<std::vector<uint64_t>>& list() {
@@ -188,7 +188,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
   const auto available = static_cast<uint64_t>(file_size - data);
   if (begin > end || end > available) {
     throw Error::format(
-        "{}: tensor {}: data_offsets [{}, {}] are outside the {} bytes after the header (file of {} "
+        "{}: tensor {}: data_offsets [{}, {}] are not a range in the {} bytes after the header (file of {} "
         "bytes); the file is truncated or damaged; copy or download it again",
         file, quote(entry.name), begin, end, available, file_size);
   }

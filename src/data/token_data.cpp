@@ -155,8 +155,8 @@ void TokenData::check_vocabulary(int64_t vocab_size) const {
   const bool is_wide_enough = type() != TokenType::kUint16 || vocab_size <= (int64_t{1} << 16);
   if (is_guessed && !is_wide_enough) {
     throw Error::format(
-        "{} has no header and looks like uint16, which is too small for a vocabulary of {}; state the token type with "
-        "--data-format uint16 or uint32",
+        "{} has no header and looks like uint16, which cannot hold every token of a vocabulary of {}; if it is uint16, "
+        "confirm with --data-format uint16, otherwise use --data-format uint32",
         text(), vocab_size);
   }
 }
@@ -173,7 +173,7 @@ void TokenData::refuse_token(const Shard& shard, int64_t vocab_size, int64_t lar
     const int64_t position = begin + (bad - tokens.begin());
     const std::string place = fmt::format("{}: token {} at position {} (byte {})", open(shard).text(), *bad, position,
                                           shard.layout.first_byte + position * size_of(shard.layout.type));
-    if (*bad < 0) throw Error::format("{} is negative; tokens start at 0", place);
+    if (*bad < 0) throw Error::format("{} is negative; replace it with a token of 0 or more", place);
     const std::string read_as =
         shard.layout.is_guessed
             ? fmt::format(", or state the token type with --data-format if it is not {}", name_of(shard.layout.type))

@@ -180,7 +180,7 @@ Halves halves_of(std::span<const std::byte> sample) {
   return halves;
 }
 
-// 32-bit tokens have few, small values in their upper halves, and many in their lower halves. For 16-bit tokens, both
+// The upper halves of 32-bit tokens have few values, all small; the lower halves have many. For 16-bit tokens, both
 // halves are tokens and have the same distribution.
 bool looks_like_uint32(std::span<const std::byte> sample) {
   constexpr size_t kEnough = 32;  // words

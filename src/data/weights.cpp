@@ -70,7 +70,7 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
   }
   if (tensor.type >= StoredType::kI64) {
     throw Error::format(
-        "{}: tensor '{}' contains integers ({}), but weights must be float32, bfloat16 or float16; save it again",
+        "{}: tensor '{}' contains integers ({}); save the weights again as float32, bfloat16 or float16",
         files_->text_of(tensor.name), tensor.name, name_of(tensor.type));
   }
   places_.emplace(parameter.name, std::move(place));

@@ -29,8 +29,8 @@ Graph toy_model(DType real, std::optional<DType> lower) {
   return run_passes(toy_model_graph(real), {.keep = {"layer_norm"}, .lower = lower});
 }
 
-// x is 0 ... 4, the targets are zeros, and the weights of linear layers are uniform between -1/2 and 1/2. The norm has
-// weights of 1 and biases of 0.
+// x is 0 ... 4, the targets are zeros, and the weights of linear layers are uniform between -1/2 and 1/2. Layer norm
+// has weights of 1 and biases of 0.
 void write_inputs(GraphRun& run) {
   std::vector<double> x(ToySizes::kInputs);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);

@@ -85,12 +85,12 @@ PointAnswer demonstrate_layer_norm() {
   }
   PointAnswer answer{.name = "demo layernorm"};
   answer.say(fmt::format(
-      "Layer norm in float16 overflows where |x - mean| exceeds 255.9, here from {} on: the square is "
-      "above 65504, the variance is infinite, and y is all zeros. bfloat16 has the exponent range of float32 and "
-      "does not overflow, but is less accurate.",
+      "Layer norm in float16 overflows where |x - mean| exceeds 255.9, here from a largest |x| of {} on: "
+      "the square is above 65504, the variance is infinite, and y is all zeros. bfloat16 has the exponent range of "
+      "float32 and does not overflow, but is less accurate.",
       overflows_at));
   answer.say(
-      "Autocast therefore computes layer norm in float32 in both cases; a kernel with float32 sums may keep x in "
+      "Autocast to either type therefore computes layer norm in float32; a kernel with float32 sums may keep x in "
       "float16.");
   answer.show(std::move(errors));
   answer.show(std::move(variances));

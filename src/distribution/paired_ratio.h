@@ -24,7 +24,7 @@ enum class Difference : uint8_t {
 std::string_view name_of(Difference difference);  // "faster", "slower", "same", "undecided"
 
 // kSame if `interval`, the interval of B / A, is within the margin; else kFaster or kSlower if it excludes 1;
-// kUndecided if it does neither or is missing. `margin` is the largest difference that does not matter, as a fraction.
+// kUndecided otherwise or without an interval. `margin` is the largest difference that does not matter, as a fraction.
 Difference difference_of(const std::optional<Interval>& interval, double margin);
 
 struct PairedRatio {

@@ -28,9 +28,8 @@ struct SteadyState {
 };
 
 // Checks each position w = first ... last, comparing steps [w, w + 5) with [w - 5, w), and stops at the first w where
-// the rule holds. Unknown if the rule does not hold at any position that the series covers and the series ends before
-// position `last` can be checked. 5 <= first <= last. `steps` is the whole series in the order of time, from the very
-// first step.
+// the rule holds. Unknown if the series ends before position `last` can be checked and the rule holds at no earlier
+// position. 5 <= first <= last. `steps` is the whole series in the order of time, from the very first step.
 SteadyState find_steady_state(std::span<const double> steps, int64_t first, int64_t last);
 
 // The start of a series that differs from the rest.

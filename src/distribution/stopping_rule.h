@@ -29,7 +29,7 @@ struct SamplingLimits {
   int64_t max_samples = 200;
   // The distance from the median to the farther end of its 95 % interval, as a fraction of the median.
   double interval_within = 0.01;
-  // A wider limit, which suffices once the fraction `patience` of the budget is spent, if twice the samples would not
+  // A wider limit, which suffices once the fraction `patience` of the budget is spent and twice the samples would not
   // reach interval_within.
   double interval_enough = 0.05;
   double patience = 1.0 / 6;

@@ -33,7 +33,7 @@ constexpr std::array kWords{
                   "known only roughly: interval beyond 5 %, or over 10 % of the time lost to other programs",
                   "use a quieter machine; laptime compare shows differences despite the noise"},
     StabilityWord{Stability::kNoSteadyState, "no_steady_state",
-                  "steps got faster or slower while they were sampled: a trend of more than 5 %, outside the noise",
+                  "steps got faster or slower while they were sampled: a trend of more than 5 %, beyond the noise",
                   "give more --warmup or a longer --budget; laptime compare shows differences despite the trend"}};
 static_assert(kNoisyInterval == 0.02 && kUnstableInterval == 0.05 && kNoisySpread == 0.10, "stated in kWords");
 static_assert(kNoisyDrift == 0.02 && kNoSteadyStateDrift == 0.05, "stated in kWords");

@@ -60,7 +60,7 @@ struct Judgement {
   std::string_view lost_to{};  // kLostToGuests, kLostToQuota or kLostWaiting; empty if no share is known
 };
 
-// no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.
+// no_steady_state: the samples have a trend of more than 5 % that noise does not explain (distribution/drift.h).
 // unstable: interval beyond 5 %, over 10 % of the time lost, or a program whose times are meaningless.
 // noisy: interval beyond 2 %, a trend beyond 2 %, standard deviation of 10 % or more of the mean, two modes, or over 2
 // % of the time lost. untested: too few samples for an interval. The worst condition that applies decides the word, and

@@ -178,8 +178,8 @@ void Executor::enqueue(Marks marks) {
 
 Timeline Executor::run(Marks marks) {
   Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
-  // The step is recorded after its first run, in which kernels and libraries load code, which a recording must not
-  // include.
+  // The step is recorded only after its first run, because kernels and libraries load code then, and a recording must
+  // not include that.
   if (recording_ == nullptr && backend_.records_steps())
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
   return timeline;

@@ -28,10 +28,10 @@ class Executor {
   const Plan& plan() const { return plan_; }
   bool computes() const { return backend_.computes(); }
 
-  // Runs one training step. The timeline has one event per run of a phase, timed by marks of the device. Begin and end
-  // of the timeline are readings of the device's clock by the host.
+  // Runs one training step. The timeline has one event for each series of launches in one phase, timed by marks of the
+  // device. Begin and end of the timeline are readings of the device's clock by the host.
   Timeline run(Marks marks = Marks::kPhases);
-  // The device's pool, which provides the values of a step; null if they are in the arena of the plan.
+  // The device's pool, which provides the memory for a step's values; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }
   // True if run(Marks::kPhases) replays a recording of the device.
   bool is_recorded() const { return recording_ != nullptr; }
@@ -44,13 +44,13 @@ class Executor {
   // The time that marking one launch takes: the mean over many consecutive marks.
   Seconds cost_of_mark();
 
-  // Runs the steps up to the first whose output contains a NaN or positive infinity, and returns the op and scope of
-  // that step; none if no output does. Negative infinity masks attention scores and initialises maxima, so it does not
-  // indicate an error.
+  // Runs the launches of a step up to the first with a NaN or positive infinity in an output, and returns its op and
+  // scope; none if no output contains one. Negative infinity masks attention scores and initialises maxima, so it does
+  // not indicate an error.
   struct NanSite {
     std::string op;
     std::string scope;
-    bool is_infinity = false;  // no NaN in this output
+    bool is_infinity = false;  // the output contains an infinity but no NaN
   };
   std::optional<NanSite> find_nan();
   // True if a parameter, an optimizer state or another value that outlives a step contains a NaN or positive infinity.

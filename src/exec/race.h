@@ -18,8 +18,8 @@ struct RaceResult {
 
 // `run(candidate)` runs a candidate once and returns the time it took. Candidates take turns, so that a machine that
 // slows down affects all of them. A candidate far behind the leader is dropped; the first round uses a wider margin,
-// because a first run may also pay for set-up. The race ends when one candidate is left, and after four rounds at the
-// latest: after two if runs are long and therefore less noisy, or after the first if it takes more than a second.
+// because a first run may also pay for set-up. The race ends when one candidate is left, or after four rounds. Two
+// rounds are enough if runs are long and therefore less noisy, and one is enough if it takes more than a second.
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run);
 
 // The candidate with the shortest run among those that `counts` selects; none if it selects none.

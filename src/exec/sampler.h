@@ -26,7 +26,7 @@ struct StepHooks {
 // When to stop sampling, and which launches to mark.
 struct SamplingRequest {
   StoppingRule rule;
-  bool fixed = false;  // fixed number of samples of one step each, however short
+  bool fixed = false;  // a fixed number of samples; each is one step, however short
   // From the second step on, every launch is marked if the marks are expected to take less than this fraction of a
   // step, and steps do not run from a recording.
   double launch_marks_below = 0;

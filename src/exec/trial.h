@@ -13,7 +13,7 @@ namespace laptime {
 
 // Returns the signature of the same launch for a smaller batch, so that it has about `flops` FLOPs but at least one
 // sequence. The batch is the first axis of all inputs with three or more axes. Returns the signature itself if it has
-// no more FLOPs than that, if these axes differ, or if the op is not a contraction.
+// no more FLOPs than that, if these axes differ in size, or if the op is not a contraction.
 Signature with_smaller_batch(const Signature& signature, double flops);
 
 class Trial {

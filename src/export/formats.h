@@ -70,8 +70,8 @@ inline constexpr size_t kMaxLongTraceBytes = 100'000'000;
 ExportWriter chrome_trace, memory_viz, nsys, folded_stacks, google_benchmark, hyperfine, llama_bench, flat_csv,
     json_lines;
 
-// Serializes a value without fractions as a Python pickle. A "frames" list that equals an earlier one is written as a
-// reference.
+// Serializes a value whose numbers are all integers as a Python pickle. A "frames" list that equals an earlier one is
+// written as a reference to it.
 std::string pickled(const Json& value);
 
 // For each record, a name suffix that distinguishes it from others with the same name: "/threads:2/build:0123". Options

@@ -45,7 +45,7 @@ StepSpan add_step(const StepTrace& trace, const TracedStep& step, int64_t begin,
   for (size_t i = 0; i < trace.launch_count(); ++i) {
     const TraceLaunch launch = trace.launch(i);
     const std::vector<PathPart> path = path_of(launch);
-    size_t depth = 1;  // number of open slices that also contain this launch; the step's always does
+    size_t depth = 1;  // number of open slices that also contain this launch; at least the step's slice
     while (depth < open.size() && depth <= path.size() &&
            PathPart(slices[open[depth]].kind, slices[open[depth]].name) == path[depth - 1])
       ++depth;

@@ -44,7 +44,7 @@ const TracedStep& median_step(const StepTrace& trace);
 StepSlices slices_of(const TracedRecord& traced, ExportedSteps steps);
 
 struct MemoryChange {
-  size_t launch = 0;  // index of the launch that follows the change; the number of launches at the end of the step
+  size_t launch = 0;  // index of the next launch after the change; at the end of the step, the number of launches
   size_t buffer = 0;
   bool is_alloc = true;
 };

@@ -131,9 +131,8 @@ struct OpCard {
   std::optional<Attributes> (*pad_rows)(const Attributes&) = nullptr;
   // Inputs whose rows may be padded: the op reads padded rows at least as fast as contiguous ones.
   IndexSet reads_padded_rows{};
-  // Lowers the op to the ops of its decomposition, for one group of rows at a time, so that the backward of a group can
-  // follow its forward before the next group begins. To this end, the nodes of a group are deferred. Used instead of
-  // `decompose` where the op is kept whole.
+  // Lowers an op that `decompose` has left whole to the ops of its decomposition, for one group of rows at a time. The
+  // nodes of a group are deferred, so that the backward of a group can follow its forward before the next group begins.
   std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // True if the op should be lowered for these inputs: because its decomposition is faster and needs hardly more
   // memory, or because `on_gpu` is true and GPUs have no fast kernel for the whole op. Null: never.
@@ -147,8 +146,8 @@ struct OpCard {
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // Output i is the next value of input i, for any number of inputs. An output may have a different layout from its
-  // input, as a different view of the same bytes.
+  // Output i is the next value of input i, for any number of inputs. An output may view the bytes of its input
+  // with a different layout.
   bool updates_each = false;
   // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
   // the types agree.

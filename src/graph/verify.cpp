@@ -38,8 +38,9 @@ void verify(const Graph& graph, const std::string& after) {
       const auto at = static_cast<size_t>(id.index);
       LAPTIME_CHECK(made[at], "after {}: {} reads %{} before it is defined", after, node.op->name, id.index);
       const auto storage = static_cast<size_t>(graph.value(id).storage.index);
-      LAPTIME_CHECK(generation[at] == current[storage], "after {}: {} reads '{}' after its update", after,
-                    node.op->name, graph.value(id).annotations.name);
+      LAPTIME_CHECK(generation[at] == current[storage],
+                    "after {}: {} reads the old value of '{}', which has been overwritten", after, node.op->name,
+                    graph.value(id).annotations.name);
     }
     verify_types(graph, node, after);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -55,7 +56,8 @@ void verify(const Graph& graph, const std::string& after) {
     const auto at = static_cast<size_t>(output.value.index);
     LAPTIME_CHECK(output.value.valid() && made[at], "after {}: output {}", after, output.name);
     const auto storage = static_cast<size_t>(graph.value(output.value).storage.index);
-    LAPTIME_CHECK(generation[at] == current[storage], "after {}: output {} has been updated", after, output.name);
+    LAPTIME_CHECK(generation[at] == current[storage], "after {}: output {} is an old value, which has been overwritten",
+                  after, output.name);
   }
 }
 

@@ -34,8 +34,8 @@ Binary this_binary();
 // that will be used.
 void describe_device(const Device& device, Record& record);
 
-// For steps that another program ran: adds the date, and the machine without the properties of this process but with
-// the version of laptime that records the steps.
+// For steps that another program ran: adds the date, the machine without the properties of this process, and the
+// version of laptime that records the steps.
 void describe_machine_alone(Record& record);
 
 }  // namespace laptime

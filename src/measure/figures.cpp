@@ -104,19 +104,19 @@ void fill_host_clock(const Sampling& sampling, Record& record) {
   if (device > 0) host.difference = *host.median / device - 1;
 }
 
-// "the host's clock shows 5.1 % more than the device's for a step: 12.30 ms against 11.70 ms"; empty if the two differ
-// by at most kClocksAgree.
+// "the host's clock shows 5.1 % more time per step than the device's: 12.30 ms against 11.70 ms"; empty if the two
+// differ by at most kClocksAgree.
 std::string reason_of_clocks(const HostClock& host) {
   const double difference = host.difference.value_or(0);
   if (std::abs(difference) <= kClocksAgree) return "";
-  return fmt::format("the host's clock shows {:.1f} % {} than the device's for a step: {} against {}",
+  return fmt::format("the host's clock shows {:.1f} % {} time per step than the device's: {} against {}",
                      100 * std::abs(difference), difference > 0 ? "more" : "less", format_seconds(*host.median),
                      format_seconds(*host.median / (1 + difference)));
 }
 
 // "a product in float32 reached 310.0 TFLOP/s, above the peak of float32 (...): it used different arithmetic, or ...";
-// empty unless the fastest product reaches more than kAnotherArithmetic times a peak. The peak is the one of the
-// arithmetic that the kernel of the product claims.
+// empty unless the fastest product reaches more than kAnotherArithmetic times a peak. Only peaks of the arithmetic that
+// the product's kernel claims to use are compared.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
@@ -258,7 +258,8 @@ std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t
 std::string reason_of_build(const MeasuredWork& work) {
   const bool is_optimized = build_type() == "Release" && sanitizer().empty();
   if (is_optimized || !work.in_this_process) return "";
-  return fmt::format("measured with a {} build, whose times are meaningless; use a Release build", build_type());
+  return fmt::format("measured with a {} build, whose times are meaningless; use a Release build without sanitizers",
+                     build_type());
 }
 
 void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::optional<DeviceSensors>& sensors,
@@ -314,8 +315,8 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   }
 }
 
-// Fills in the machine counters and sensor readings during the samples. A page fault during a sample is a defect of the
-// program.
+// Fills in the machine counters and sensor readings during the samples. The counters should show no page fault, because
+// the memory of a step is touched before the first step.
 void fill_disturbance(const Measurement& run, const std::optional<DeviceSensors>& sensors, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;

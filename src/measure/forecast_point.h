@@ -57,8 +57,9 @@ inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a searc
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
-// Advice for a point that does not fit: "it fits with --batch 2 or with --context 128", with each size verified by a
-// plan, or that no smaller size fits. Empty if the point's plan fits or cannot be made.
+// Advice for a point that does not fit: smaller sizes that fit ("it fits with --batch 2 or with --context 128"),
+// otherwise --threads 1, or that nothing smaller fits. A plan verifies each option. Empty if the point's plan fits or
+// cannot be made.
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

@@ -58,8 +58,8 @@ class KernelStandings {
   std::map<const Kernel*, Standing> standings_;
 };
 
-// Kernels that have lost all their races by a wide margin; later races with more work exclude them. A kernel from an
-// optional library is never excluded, because it runs a different library algorithm for each shape.
+// Kernels that have clearly lost all their races. They are left out of later races with up to kReach times the work. A
+// kernel from an optional library is never left out, because it runs a different library algorithm for each shape.
 class HopelessKernels {
  public:
   void add(const std::vector<const Kernel*>& kernels, double flops, const RaceResult& result) {

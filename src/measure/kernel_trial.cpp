@@ -78,8 +78,8 @@ std::vector<Contest> open_contests(const Prepared& prepared, const Backend& back
   return contests;
 }
 
-// Prepares a kernel. Returns false if its library cannot run the signature on this device, which only the library
-// knows.
+// Prepares a kernel. Returns false if its library cannot run the signature on this device. Only the library knows
+// whether it can.
 bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend) try {
   backend.prepare(kernel, signature);
   return true;
@@ -98,8 +98,8 @@ void prepare(Contest& contest, Backend& backend) {
   contest.kernels = std::move(ready);
 }
 
-// A race between kernels. The winner, and therefore the last bits of the loss, may differ from race to race. A kernel
-// that is not reproducible must therefore clearly beat the reproducible ones, whose results are bit-identical.
+// A race between kernels. The winner may differ from race to race, and with it the last bits of the loss. A kernel that
+// is not reproducible must therefore clearly beat the reproducible ones, whose results are bit-identical.
 class Race {
  public:
   Race(Trial& trial, std::vector<const Kernel*> kernels) : kernels_(std::move(kernels)) {

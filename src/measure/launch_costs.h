@@ -25,8 +25,8 @@ class LaunchCosts {
   // One cost per signature: the median over steps of the mean time of its launches in a step. Waits have no cost. Empty
   // if there is no step. The caller fills in device, threads and date.
   std::vector<LaunchCost> result() const;
-  // The highest FLOP/s among signatures that are plain matrix products, and the arithmetic that the kernel of the
-  // fastest one claims. 0 if there is no step, or if every such launch was too short to time well.
+  // The highest FLOP/s among signatures that are plain matrix products, and the arithmetic that the kernel of that
+  // signature claims to use. 0 if there is no step, or if every such launch was too short to time well.
   ReachedProducts products() const;
 
  private:

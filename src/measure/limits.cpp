@@ -39,9 +39,9 @@ struct KnownLimit {
   std::string measured_at;  // empty: measured now
 };
 
-// Returns the known value, or measures the limit if there is only a provisional value. Measures a limit again if the
-// run has exceeded it. The FLOP/s of a run are not used as a peak, because they include masked FLOPs, which kernels
-// skip. None if memory does not suffice for the measurement.
+// Returns the known value, or measures the limit if no value or only a provisional one is known. Measures the limit
+// again if the run has exceeded it. The FLOP/s of a run are not used as a peak, because they include masked FLOPs,
+// which kernels skip. None if memory does not suffice for the measurement.
 std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<MeasuredPeak>& known,
                                    const LimitsRequest& request, std::vector<MeasuredPeak>& learned) {
   const double reached = reached_of(limit.kind, request);

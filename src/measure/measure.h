@@ -64,9 +64,9 @@ struct TraceRequest {
 };
 
 // Allocates and fills memory, then runs steps until the stopping rule is met, a loss is not finite or the run is
-// interrupted. Throws Error if memory is not available or weights or data cannot be read. The caller fills in `limits`,
-// because they are measured only after a successful run. `expected_step` is the predicted time of a step, or zero
-// without a prediction.
+// interrupted. Throws Error if memory is not available, or if weights or data cannot be read. The caller fills in
+// `limits`, because they are measured only after a successful run. `expected_step` is the predicted time of a step, or
+// zero without a prediction.
 Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace = {},
                     Seconds expected_step = {});
 

@@ -33,7 +33,7 @@ using ClassTimes = std::array<std::array<double, kWorkClassCount>, kPhaseCount>;
 
 // The fastest matrix product of a run.
 struct ReachedProducts {
-  ProductMath math = ProductMath::kNone;  // arithmetic that its kernel claims
+  ProductMath math = ProductMath::kNone;  // arithmetic that its kernel claims to use
   double flops_per_second = 0;            // 0: no product was timed
 };
 

@@ -45,8 +45,8 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   for (const GivenOption& option : given) {
     if (is_of_model(option.flag)) {
       throw Error::format(
-          "--{}: describes a model; name the model with --model (laptime list models, or custom), or give only "
-          "--tokens",
+          "--{}: describes a model; name the model with --model (custom, or a name from laptime list models), or give "
+          "only --tokens",
           option.flag);
     }
   }
@@ -189,8 +189,8 @@ void RecordedSteps::check_fits(const StepLine& line) const {
                  [](const std::pair<Phase, Seconds>& timed, Phase phase) { return timed.first == phase; });
   if (!has_phases || line.begin.has_value() != begins_)
     throw Error(
-        "differs from the first step in its phases or in having 'begin'; every step must have the phases of the first, "
-        "and 'begin' if the first has it");
+        "does not have the same phases as the first step, or only one of these two steps has 'begin'; give the same "
+        "phases in every step, and 'begin' in all steps or in none");
   if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
     throw Error::format("'begin' is {} before the end of the previous step; take all times from one clock",
                         format_seconds((ends_.back() - begin_of(line)).count()));

@@ -69,7 +69,7 @@ class Point {
         result_trace_->peak_flops = measurement.limits.product_flops;
         result_trace_->bandwidth = measurement.limits.bandwidth;
       }
-      if (measurement.limits.product_flops) *measurement.limits.product_flops *= ranks;  // each rank has its own cores
+      if (measurement.limits.product_flops) *measurement.limits.product_flops *= ranks;  // measured on one rank
       add_learned(peaks, learned_.peaks);
       for (LaunchCost& cost : measurement.costs) {
         cost.threads = device.threads.value_or(0);

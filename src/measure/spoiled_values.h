@@ -28,8 +28,8 @@ std::optional<Executor::NanSite> find_first_nan(const Prepared& prepared, Backen
                                                 const StartingWeights& weights, int64_t steps,
                                                 const std::function<bool()>& stop);
 
-// True if the last quarter of the steps took at least 1.25 times as long as the quarter after the first step, comparing
-// medians. False for fewer than eight steps.
+// True if the median time of the last quarter of the steps is at least 1.25 times that of the first quarter, not
+// counting the first step. False for fewer than eight steps.
 bool has_slowed_down(const Sampling& sampling);
 
 // Number of denormal elements; 0 unless `dtype` is a floating-point type.

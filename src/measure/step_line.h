@@ -31,8 +31,8 @@ struct StepLine {
 // {"step": 12000000, "forward": 4000000, "begin": 81200345678, "loss": 9.25, "phases": {"data": 70000}}: durations and
 // times in nanoseconds. A key with null, or NaN as Python writes it, has no value. `phases` may also contain forward,
 // backward and optimizer. Throws Error for any other line: an unknown key (suggesting the nearest known one), a
-// repeated key, a value with the wrong type or out of range, a phase whose name is not a word, or phases that are
-// longer than their step.
+// repeated key, a value with the wrong type or out of range, a phase name that is not valid, or phases that together
+// take longer than their step.
 StepLine parse_step_line(std::string_view text);
 
 }  // namespace laptime

@@ -195,7 +195,7 @@ class Reader {
   void refuse_unless(std::string_view key, double value) {
     if (const double found = number_or(key, value); found != value)
       refuse(key, fmt::format("{}", found),
-             fmt::format("the key of this model_type says {}; give both keys the same value", value));
+             fmt::format("gpt_neox's own key for it says {}; give both keys the same value", value));
   }
   void require(std::string_view key, bool value) {
     if (truth_or(key, value) != value)
@@ -375,7 +375,7 @@ ModelConfig read_model_config(const std::string& path) {
   std::ifstream stream;
   if (is_file) stream.open(path, std::ios::binary);
   if (!is_file || !stream)
-    throw Error::format("{} cannot be read; name a config.json, or the folder of a model with one", quote(path));
+    throw Error::format("{} cannot be read; name a config.json, or the folder that contains it", quote(path));
   std::string text(kLargest + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(stream.gcount()));

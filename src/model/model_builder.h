@@ -44,8 +44,8 @@ class ModelBuilder : public Builder {
 
   DType real() const { return real_; }
   const RankShare& share() const { return share_; }
-  // The seed of dropout. A mask depends on the sum of the seed and the step. For every micro-batch but the first, the
-  // seed is therefore combined with a hash, because consecutive seeds would repeat the masks of later steps.
+  // The seed of dropout. A mask depends on the sum of the seed and the step, so consecutive seeds would repeat the
+  // masks of later steps. Every micro-batch but the first therefore combines the seed with a hash of its own index.
   uint64_t seed() const { return micro_batch_ == 0 ? seed_ : seed_ ^ splitmix64(static_cast<uint64_t>(micro_batch_)); }
 
   // The model is built again for each micro-batch: existing parameters are found by name, and inputs are the rows

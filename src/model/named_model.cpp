@@ -21,7 +21,7 @@ bool has_weights(const fs::path& folder) {
   return fs::exists(folder / kWeightsFile) || fs::exists(folder / kWeightsIndex);
 }
 
-// A file of weights under another name, such as a shard without its index or an adapter; empty if there is none.
+// A file of weights under another name, such as an adapter, or a shard without its index; empty if there is none.
 std::string other_weights(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     std::string name = entry.path().filename().string();
@@ -42,8 +42,8 @@ bool are_alike(ModelConfig one, ModelConfig other) {
   return one == other;
 }
 
-// The well-known model's name if the folder has that name and contains that model; otherwise the folder's name, or
-// "custom" if another model has that name.
+// The name of a well-known model if the folder has that name and contains that model. Otherwise the folder's name, or
+// "custom" if that name is empty, looks like a path or belongs to another model.
 std::string shown_name(const fs::path& folder, const ModelConfig& model) {
   std::string name = fs::weakly_canonical(folder).filename().string();
   const KnownModel* const known = find_known_model(name);
@@ -63,8 +63,9 @@ NamedModel model_of_file(const fs::path& path) {
     return named;
   }
   if (const std::string other = other_weights(folder); !other.empty()) {
-    throw Error::format("{}: it has {}, but neither {} nor {}; add the index, or give {} to start from random weights",
-                        quote(path.string()), quote(other), kWeightsFile, kWeightsIndex, quote(file.string()));
+    throw Error::format(
+        "{}: the folder has {}, but neither {} nor {}; add one of these two, or give {} to start from random weights",
+        quote(path.string()), quote(other), kWeightsFile, kWeightsIndex, quote(file.string()));
   }
   if (fs::exists(folder / kPickled) || fs::exists(folder / kPickledIndex)) {
     throw Error::format(

@@ -121,7 +121,7 @@ void check_options(const RunConfig& config, const ModelCard& card) {
 void check_sizes(const ModelConfig& model) {
   constexpr int64_t kBytes = 4;
   constexpr int64_t kCopies = 4;  // of each parameter: weight, gradient and the two moments of AdamW
-  // A step has three times the FLOPs of forward; the rest is a margin for attention scores.
+  // A step has three times the products of forward; the rest is a margin for recomputation and for other ops.
   constexpr int64_t kForwardFlops = 8;
   const ModelSummary summary = summarize(model);
   [[maybe_unused]] const Size must_fit[] = {

@@ -33,8 +33,8 @@ inline bool is_aligned_for_words(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }
 
-// True if the columns of every row can be moved in groups of four, with one access each. This function and those below
-// also return true for an absent operand.
+// True if the columns of every row can be moved in groups of four, with one access each. All functions
+// on rows also return true for an absent operand.
 inline bool has_rows_in_fours(const DeviceRows& rows) {
   if (rows.data == nullptr) return true;
   bool whole = is_aligned_for_fours(rows) && rows.column_stride == 1;
@@ -136,7 +136,7 @@ inline int64_t threads_for_groups(int64_t groups, int in_flight) {
   return groups <= kResident ? groups : std::max(kResident, (groups + in_flight - 1) / in_flight);
 }
 
-// The number of threads to launch. Each thread takes one or more groups or, if elements are moved one by one, elements.
+// The number of threads to launch. Each thread takes one or more groups or, if there are no groups, one element.
 template <int kOperands>
 int64_t mapped_threads(const Elements<kOperands>& elements) {
   if (elements.groups == Groups::kNone) return elements.count;

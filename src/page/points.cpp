@@ -86,7 +86,7 @@ std::vector<PageGroup> grouped(const std::vector<PagePoint>& points, const Key& 
   return groups;
 }
 
-// How complete a pass is, from inference (0) to a step (4); 5 for an unknown pass.
+// How complete a pass is, from inference (0) to a step (4).
 ptrdiff_t rank_of_pass(std::string_view pass) {
   constexpr std::array<std::string_view, 5> kPasses{"inference", "forward", "backward", "forward_backward", "step"};
   return std::ranges::find(kPasses, pass) - kPasses.begin();

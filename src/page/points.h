@@ -36,7 +36,7 @@ struct PagePoint {
 struct PageGroup {
   std::vector<size_t> points;
   bool is_one_work = true;  // all points have the same model, sizes and pass, so their times can be compared
-  // Chosen among the measured points, or among all points if they are all predicted.
+  // These are chosen among the points with a measured time or, if there are none, among those with a predicted one.
   std::optional<size_t> base;     // the point with which others are compared; has a time
   std::optional<size_t> fastest;  // none if no point has a time
   std::optional<size_t> second;
@@ -46,8 +46,8 @@ struct PagePoints {
   std::vector<PagePoint> all;
   std::vector<PageAxis> axes;
   std::vector<PageGroup> groups;
-  // The point that the page opens with: measured before predicted, laptime before other programs, then the most
-  // complete pass, the largest work, and finally the fastest.
+  // The point that the page opens with: timed before untimed, measured before predicted, laptime before other programs,
+  // then the most complete pass, the largest work, and finally the fastest.
   size_t headline = 0;
   TrainingBudget budget;
 

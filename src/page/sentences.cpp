@@ -54,7 +54,7 @@ std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   return texts;
 }
 
-// Names the work of a point if the page has several kinds of work: " at context 128".
+// The context of a point, if the page has several groups and contexts: " at context 128"; otherwise empty.
 std::string place_of(const PagePoints& points, const PagePoint& point) {
   if (points.groups.size() < 2) return "";
   for (const PageAxis& axis : points.axes) {

@@ -92,7 +92,7 @@ class GatherUses {
   }
 
   const Graph& graph_;
-  std::vector<std::set<Unit>> units_;         // node -> units whose values it gathers, views or copies
+  std::vector<std::set<Unit>> units_;         // node -> units whose values it gathers or derives
   std::vector<std::vector<size_t>> uses_of_;  // node -> uses to which it belongs
   std::map<Unit, std::vector<size_t>> gathers_;
   std::map<std::pair<size_t, Unit>, size_t> known_;

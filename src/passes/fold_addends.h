@@ -1,4 +1,4 @@
-// fold_addends: an op itself adds the other operand of a sum to its result, if its op card permits it.
+// fold_addends: an op that produces one operand of a sum also adds the other one, if its op card permits it.
 #pragma once
 
 #include "graph/graph.h"

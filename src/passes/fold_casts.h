@@ -8,8 +8,8 @@ namespace laptime {
 // How to treat a cast that several ops read and could perform.
 enum class SharedCasts : uint8_t {
   kFold,  // each reader casts: this is free for kernels that convert while they load, and no copy takes memory
-  // The value is cast once, because library kernels would need a separate copy for each reader. A result also stays in
-  // the narrow type that its op computes if its readers can widen it themselves; this halves the bytes that are moved.
+  // A value is narrowed once, because library kernels would need a separate copy for each reader. If all readers of a
+  // narrow result can widen it themselves, its op leaves it narrow; this halves the bytes that are moved.
   kKeep,
 };
 

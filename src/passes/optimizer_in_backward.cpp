@@ -24,8 +24,8 @@ bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kO
 // clipping, form one update. Sizes are in bytes, stored as doubles because they are only compared.
 struct ParameterUpdate {
   std::vector<size_t> nodes;
-  // Number of nodes outside the optimizer that run before the update, because they produce inputs of the update or read
-  // states that it writes, or because they stand before such a node.
+  // Number of nodes outside the optimizer that must run before the update, because they produce inputs of the update or
+  // read states that it writes, or because they stand before such a node.
   size_t ready = 0;
   double held = 0;   // bytes of gradients kept for the update
   double extra = 0;  // peak bytes of the update beyond `held`

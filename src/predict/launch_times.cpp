@@ -31,7 +31,7 @@ constexpr double kCausalShare = 0.5;  // fraction of attention that remains unde
 constexpr double kScorePasses = 2;
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
-constexpr double kOverlap = 4;           // exponent of the power mean of device and host time: nearly their maximum
+constexpr double kOverlap = 4;           // p of the p-norm of device and host time, which is nearly their maximum
 
 }  // namespace
 

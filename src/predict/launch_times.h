@@ -100,7 +100,7 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
-  // The type in which contractions run; valid only if the machine has reached rates.
+  // Whether contractions run in float32 or in tf32; valid only if the machine has reached rates.
   bool is_float32() const;
   bool is_tf32() const;
   double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores

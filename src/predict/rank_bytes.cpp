@@ -61,8 +61,8 @@ PlannedActivations described_activations(const LayerSaved& saved, Checkpointing 
   return planned;
 }
 
-// Number of layers of the first pipeline rank, which holds most activations. With balancing, a rank takes layers until
-// its work exceeds an even share of the work of all layers and the head.
+// Number of layers of the first pipeline rank, which holds the most activations. With balancing, a rank takes layers
+// until its work exceeds an even share of the work of all layers and the head.
 double layers_of_first_rank(double layers, double layer_work, double head_work, const ParallelLayout& layout,
                             bool balances) {
   const auto ranks = static_cast<double>(layout.pipeline);

@@ -10,8 +10,8 @@
 
 namespace laptime {
 
-// Bytes that one micro-batch allocates and frees on a rank: activations and, if they come from a plan, gradients of
-// values outside the layers and the 16-bit copies of parameters that do not outlive the step.
+// Bytes that one micro-batch allocates and frees on a rank: activations and, if the bytes come from a plan, gradients
+// of values outside the layers and the 16-bit copies of parameters that do not outlive the step.
 struct PlannedActivations {
   double layer = 0;            // kept by each layer from forward to backward
   double working = 0;          // peak bytes beyond what all layers keep, while a layer runs
@@ -45,8 +45,8 @@ struct StoredTypes {
 
 struct RankBytes {
   double parameters = 0, gradients = 0, optimizer = 0;
-  // Copies of parameters (gathered, or in 16 bits; if parameters are sharded, only of those in use), and buckets of
-  // gradients.
+  // Copies of parameters, gathered or in 16 bits, and buckets of gradients. If parameters are sharded, only the copies
+  // in use count.
   double gathered = 0;
   double activations = 0;  // saved for backward by all micro-batches in flight, and recomputed for one layer
   double loss = 0;         // logits, their logarithms, and the gradients of both

@@ -80,8 +80,8 @@ std::string ranks_refusal(const RunConfig& config) {
   const int64_t threads = threads_of_rank(config);
   if (config.oversubscribe || config.ranks * threads <= cores) return {};
   return fmt::format(
-      "--ranks {} with {} each needs {} cores, but this process may use only {}: use fewer ranks or --threads, "
-      "or --oversubscribe",
+      "--ranks {} with {} each needs {} cores, but this process may use only {}: lower --ranks or --threads, or "
+      "add --oversubscribe",
       config.ranks, counted(threads, "thread"), config.ranks * threads, cores);
 }
 
@@ -109,7 +109,7 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-// Driver names of the GPUs on which laptime has been tested, and the date of the last test.
+// The driver's names for the GPUs on which laptime has been tested, and the date of the last test.
 constexpr std::string_view kTestedCards[] = {"NVIDIA H100 80GB HBM3", "NVIDIA H200"};
 constexpr const char* kTested = "2026-11-26";
 
@@ -195,7 +195,7 @@ std::string cuda_text() {
   const std::string others = found.cards == 1 ? "" : fmt::format(", the first of {} GPUs", found.cards);
   const std::string tested = std::ranges::find(kTestedCards, card.name) == std::end(kTestedCards)
                                  ? fmt::format("not tested on this GPU, but on {}", joined(kTestedCards, " and "))
-                                 : fmt::format("tested on this GPU model, {}", kTested);
+                                 : fmt::format("tested on this GPU model on {}", kTested);
   return fmt::format("{}, compute capability {}, {}{}, {}, {}, {}; {}", card.name, card.compute_capability,
                      format_bytes(card.memory_bytes), others, library_text(cuda::kBlasName, found.blas_version),
                      library_text(cuda::kDnnName, found.dnn_version), library_text(cuda::kNcclName, found.nccl_version),
@@ -312,7 +312,7 @@ std::string unsupported_reason(const RunConfig& config) {
   if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);
-    if (config.ranks > 1) return "only laptime plan predicts steps of several ranks; leave out --ranks";
+    if (config.ranks > 1) return "to predict a step of several ranks, use laptime plan; otherwise leave out --ranks";
     if (config.float32_precision == Float32Precision::kSplit)
       return "predictions use the data sheet's float32 rate for float32 products; leave out --float32-precision "
              "split";

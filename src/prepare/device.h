@@ -20,7 +20,7 @@ namespace laptime {
 
 class LaunchTimes;
 
-// Bytes that a device occupies for one allocation of `bytes`, which it rounds up to whole pages.
+// Bytes of memory that an allocation of `bytes` takes up, rounded up to whole pages.
 using HeldBytes = int64_t (*)(int64_t bytes);
 
 // The loops of one kernel launch on `threads` threads.
@@ -34,20 +34,20 @@ struct PredictedRates {
 
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
-  std::string name;                     // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                 // of the device with its kernels and rules, within a machine; see device_key()
-  KernelRules rules;                    // which of its kernels may run; `identity` contains key_of(rules)
-  std::string requested_math;           // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
-  DType product_factors{};              // type of the factors of matrix products
-  bool computes = true;                 // false: times are predicted, and there are no values
-  std::string isa;                      // instruction set of the kernels; empty if not applicable
-  std::optional<int> threads;           // CPU threads; none for other devices
-  std::string threads_reason{};         // why the default is below all hardware threads; otherwise empty
-  std::optional<int64_t> memory_bytes;  // device memory; none: the device uses host memory
-  HeldBytes held_bytes = nullptr;       // bytes occupied by an allocation; null: exactly its bytes
-  bool pools_steps = false;             // values of a step are allocated one by one, not placed in one block
-  std::optional<DeviceCard> card{};     // none: the device is the machine itself, or is only described
-  std::optional<double> datasheet_flops;        // peak FLOP/s for the dtype
+  std::string name;                       // "cpu", "roofline:h100"; never "auto"
+  std::string identity;                   // identifies device, kernels and rules within a machine; see device_key()
+  KernelRules rules;                      // which of its kernels may run; `identity` contains key_of(rules)
+  std::string requested_math;             // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
+  DType product_factors{};                // type of the factors of matrix products
+  bool computes = true;                   // false: times are predicted, and there are no values
+  std::string isa;                        // instruction set of the kernels; empty if not applicable
+  std::optional<int> threads;             // CPU threads; none for other devices
+  std::string threads_reason{};           // why the default is not all hardware threads; otherwise empty
+  std::optional<int64_t> memory_bytes;    // device memory; none: the device uses host memory
+  HeldBytes held_bytes = nullptr;         // bytes that an allocation of a given size occupies; null: exactly that size
+  bool pools_steps = false;               // values of a step are allocated one by one, not placed in one block
+  std::optional<DeviceCard> card{};       // none: the device is the machine itself, or is only described
+  std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
   std::optional<double> datasheet_bandwidth{};  // bytes/s; only for a device that computes
   std::optional<int64_t> cache_bytes{};  // size of the device's last-level cache; none: the device uses host caches
   LaunchLoops launch_loops = nullptr;    // null if the kernels do not run on host threads

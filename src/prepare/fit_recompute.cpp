@@ -97,7 +97,8 @@ class Fit {
   }
 
   std::string advice() const {
-    std::string advice = fmt::format("no other --recompute needs less memory than {}", typed_recompute(leanest_.text));
+    std::string advice =
+        fmt::format("no other --recompute value needs less memory than {}", typed_recompute(leanest_.text));
     if (config_.pass == Pass::kStep && !config_.optimizer_in_backward && !config_.clip_norm && !config_.accumulate) {
       RunConfig other = config_;
       other.optimizer_in_backward = true;

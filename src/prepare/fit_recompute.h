@@ -17,7 +17,7 @@ struct FittedRecompute {
 };
 
 // For auto, returns the first choice that fits within the bound, or the choice that needs the least memory if none
-// fits. Any other choice is kept, but a compiled step on a GPU also recomputes cheap nodes if it would not fit.
+// fits. Any other value is kept, but a compiled step on a GPU also recomputes cheap nodes if it would not fit.
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
 // The --recompute value for the choice with this name: "block". If no value describes the choice exactly, the choice

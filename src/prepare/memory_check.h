@@ -26,8 +26,8 @@ struct MemoryBound {
 };
 
 // The bytes that a run of the plan uses on the device: sources, constants and the arena, each as allocated. With
-// `pools_steps`, the values live at the peak count instead of the arena; the pool may reserve more, which is known only
-// after a run.
+// `pools_steps`, the values that are alive at the peak count instead of the arena; the pool may reserve more, which is
+// known only after a run.
 int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound);
 
 // The smaller of --memory-limit and 95 % of the available memory: the memory of the device or, for a CPU, an equal

@@ -27,7 +27,7 @@ void add_delay(const RunConfig& config, Plan& plan) {
     is_launched = true;
   }
   if (!is_launched)
-    throw Error::format("--delay: this step has no launch of op '{}'; laptime explain lists its ops",
+    throw Error::format("--delay: this step has no launch of op '{}'; laptime explain lists the ops of the step",
                         delayed->op->name);
 }
 

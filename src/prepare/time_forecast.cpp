@@ -1,5 +1,5 @@
-// Looks up launch costs, estimates unknown ones from the nearest known sizes, and defines the keys of times. The
-// forward phase of an inference pass has the key of the pass.
+// Looks up launch costs, estimates unknown ones from the nearest known sizes, and defines the keys under which
+// times are stored. The key of the forward phase of an inference pass is "inference".
 #include "prepare/time_forecast.h"
 
 #include <algorithm>

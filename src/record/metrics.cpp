@@ -137,8 +137,8 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"mfu_6n", kFraction, kHigher, "mfu by the 6N rule: six FLOPs per parameter and token of a step, without attention",
      "mfu * 2 * flops.parameters * tokens / flops.forward",
      [](const Record& r) { return mfu_of(r, parameter_forward_flops(r)); }},
-    {"predicted_time", kSeconds, kLower, "sample time predicted before the run from launches measured earlier",
-     "prediction.time.PASS", predicted_time},
+    {"predicted_time", kSeconds, kLower, "sample time predicted before the run", "prediction.time.PASS",
+     predicted_time},
     {"prediction_error", kFraction, kNeither, "predicted time divided by measured median time, minus 1",
      "prediction.time.PASS / time.PASS.median - 1",
      [](const Record& r) { return less_one(ratio(predicted_time(r), of_time<&TimeStats::median>(r))); }},
@@ -182,7 +182,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(setup.total)},
     {"placement_time", kSeconds, kLower, "time until the launcher had started the process of the point",
      LAPTIME_FIELD(setup.placement)},
-    {"transient_excess", kSeconds, kLower, "extra time of first steps over the same number of steady steps",
+    {"transient_excess", kSeconds, kLower, "time of the first steps minus the time of as many steady steps",
      LAPTIME_FIELD(transient.excess)},
 });
 

@@ -53,7 +53,7 @@ struct HostClock {
   LAPTIME_FIELDS((kSeconds, samples, median), (kFraction, difference))
 };
 
-// Mean seconds of one phase within a sample, and its share of the sample. The last entry, "residue", is the rest.
+// Mean seconds of one phase within a sample, and its share of the sample. The entry "residue" is the rest.
 struct PhaseShare {
   std::string phase;
   double seconds = 0, share = 0;
@@ -114,7 +114,7 @@ struct TensorUse {
   LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes))
 };
 
-// The communication of a rank in a step; empty for one rank. `exposed` is the time in which computation waited for
+// A rank's communication in a step; empty if it is the only rank. `exposed` is the time in which computation waited for
 // communication; `seconds` also counts communication alongside computation. Both are medians over the samples.
 struct CommunicationUse {
   std::optional<int64_t> bytes, launches;
@@ -163,7 +163,7 @@ struct LossScalingUse {
   LAPTIME_FIELDS(first, last, growths, backoffs, skipped_steps, skipped)
 };
 
-// The tokens read by --data; empty if tokens are random.
+// The tokens in the files of --data; empty if tokens are random.
 struct DataUse {
   std::string format;  // "llmc", "uint16", "npy", ...: any value of --data-format except auto
   std::string type;    // type of a stored token: "uint32"
@@ -176,7 +176,7 @@ struct DataUse {
   LAPTIME_FIELDS(format, type, files, tokens, smallest, largest, (kFraction, zero_share), remarks)
 };
 
-// Seconds spent before the first sample. `total` does not include `placement`, the time until a launcher had placed the
+// Seconds spent before the first step. `total` does not include `placement`, the time until a launcher had placed the
 // point and its process could begin.
 struct SetupTimes {
   std::optional<double> plan, kernel_trial, memory, weights, data, total, placement;
@@ -197,8 +197,8 @@ struct Transient {
   LAPTIME_FIELDS((kSeconds, warmup), steps, (kSeconds, excess, page_faults, rest), parts)
 };
 
-// How many samples were taken, and which rule ended the sampling: a name of distribution/stopping_rule.h, such as
-// "interval" or "fixed".
+// How many samples were taken, and which rule ended the sampling: a name from distribution/stopping_rule.h, such
+// as "interval" or "fixed".
 struct Stopping {
   std::string rule, reason;
   std::optional<int64_t> warmup, steps;
@@ -313,14 +313,13 @@ struct Record {
                  communication, loss, loss_scaling, data, denormals, setup, transient, stopping, verdict, prediction,
                  kernels, machine, fingerprint, binary, sweep, run, config_hash, asked_hash, created)
 
-  // The time of the requested pass (`config.pass`); null if there is none.
+  // The time of the requested pass (`config.pass`), or else the only entry of `time`; null if there is neither.
   const TimeStats* main_time() const;
 };
 
 // Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing optional keys keep
-// their defaults. Throws Error that names the key for a wrong type, a missing name, status, schema version or other
-// required key, an unknown schema version, a time in a unit other than "s", or a count that is not the number of
-// samples.
+// their defaults. Throws Error, naming the key, if a value has the wrong type, a required key such as the name is
+// missing, the schema version is unknown, a time is not in "s", or a count is not the number of samples.
 Record record_from_json(const Json& json);
 
 // The record as one line of JSON, without a line break; control bytes and characters outside ASCII are \u-escaped.

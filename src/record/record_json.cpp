@@ -1,4 +1,4 @@
-// Converts records to and from text: checks beyond types, the list of keys, hashes and dates.
+// Converts records to and from text, checks their values, lists their keys, and makes hashes and dates.
 #include <fmt/format.h>
 
 #include <array>
@@ -135,7 +135,7 @@ Record parse_record(std::string_view text) {
   const JsonSize size = json_size(text);
   if (size.depth > size_t{kMaxDocumentDepth})
     throw Error::format("record: nested deeper than the limit of {}", kMaxDocumentDepth);
-  if (size.keys > size_t{kMaxRecordKeys}) throw Error::format("record: more than the limit of {} keys", kMaxRecordKeys);
+  if (size.keys > size_t{kMaxRecordKeys}) throw Error::format("record: more keys than the limit of {}", kMaxRecordKeys);
   try {
     return record_from_json(Json::parse(text));
   } catch (const JsonError& error) {

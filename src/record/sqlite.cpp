@@ -116,7 +116,7 @@ void Database::fail(int code) {
       throw Error(text(
           "its schema is damaged or does not belong to a laptime store ({}); name another file with --store", detail));
     case SQLITE_NOMEM: throw Error(text("out of memory"));
-    case SQLITE_TOOBIG: throw Error(text("a value is larger than {} bytes", kMaxTextBytes));
+    case SQLITE_TOOBIG: throw Error(text("a record or trace is larger than {} bytes", kMaxTextBytes));
     default: throw Error(text("{} (SQLite error {}); name another file with --store", detail, code));
   }
 }

@@ -80,8 +80,8 @@ struct TracedStep {
   LAPTIME_FIELDS((kSeconds, begin, total), launches, communication)
 };
 
-// How busy a device was in traced steps, in which it recorded its own activity, and how long steps took when they were
-// replayed as a graph, in which no kernel waits for the host. Empty for a device that supports neither.
+// How busy a device was, according to its own records of the traced steps, and how long steps took as a replayed graph,
+// where no kernel waits for the host. Empty for a device that supports neither.
 struct DeviceUse {
   std::string records;           // what recorded the activity: "CUPTI"
   std::string missing;           // why there are no records; empty if there are
@@ -137,8 +137,8 @@ struct StepTrace {
 // If traced steps differ from untraced ones by more than this fraction, they were disturbed and their shares are rough.
 inline constexpr double kDisturbed = 0.1;
 
-// True if the steps actually ran. A predicted trace lacks untraced steps alongside traced ones, or has timestamps that
-// take no time, because its clock is virtual.
+// True if the steps actually ran. A predicted trace has no untraced steps, or its timestamps take no time, because its
+// clock is virtual.
 bool is_measured(const StepTrace& trace);
 
 // Mean traced step time divided by the median of the untraced steps alternating with them; none if nothing was

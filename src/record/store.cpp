@@ -56,7 +56,7 @@ class Scan {
     }
   }
 
-  // Reads records from the listing, in the order of `ids`; reads the full record if it is not in the listing.
+  // Reads records from the listing, in the order of `ids`; reads the full record if the listing cannot provide it.
   void listed(std::span<const int64_t> ids, Extent extent, const Store::Visit& visit) {
     Statement rows(database_, listing::select(extent));
     constexpr size_t kBatch = 256;
@@ -95,7 +95,7 @@ class Scan {
   }
 
  private:
-  // Reads the record of each id; an element of the result is false if its id is not in the listing.
+  // Reads the record of each id; an element of the result is false if the full record must be read instead.
   std::vector<bool> read_batch(Statement& rows, std::span<const int64_t> ids, Extent extent,
                                std::vector<Record>& records) {
     std::vector<bool> found(ids.size(), false);

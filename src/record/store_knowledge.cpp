@@ -29,7 +29,7 @@ T value_of(const Statement& row) {
   return value;
 }
 
-// Empty for a file with the first schema, whose tables do not name devices or are missing.
+// Empty for a file with an older schema that lacks the table, or whose table does not name devices.
 template <class T>
 std::vector<T> values_of(Database& database, std::string_view device) {
   std::vector<T> values;

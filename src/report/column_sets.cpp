@@ -148,7 +148,7 @@ constexpr std::string_view kPhase = "median time of this phase";
 
 // clang-format off
 constexpr std::array<Definition, 20> kTable{{
-    {"name", "", kPlain, kText | kSetting, 8, "row name without shared parts", name_text},
+    {"name", "", kPlain, kText | kSetting, 8, "the row's name without the parts that all rows share", name_text},
     {"median", ":median", kSeconds, kOfPhase | kDoubt, 6, "median time of a sample"},
     {"uncertainty", "=uncertainty", kPlain, kText | kOfPhase, 5, "distance from the median to the farther end of its 95 % interval, as a fraction of the median", plus_minus},
     {"mean", ":mean", kSeconds, kOfPhase, 15, "mean time and standard deviation of the samples", mean_text, kSample},
@@ -256,26 +256,27 @@ constexpr std::array kSets{
     ColumnSet{"prediction", "", "predicted and measured time and memory",
               "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2", false, prediction_summary},
     ColumnSet{"all_times", "2024",
-              "table of a source document: every sample of a row, with mean, median, minimum, maximum and sum",
+              "table of a university course: every sample of a row, with mean, median, minimum, maximum and sum",
               "whole name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
     ColumnSet{"mean_std", "",
               "each phase of each row: mean and standard deviation over n steps, minimum, maximum, and the verdict",
               "name,warmup@3,n@2,mean alone,std,min,max,verdict@4", true},
-    ColumnSet{"avg_std", "2025a", "table of a source document: warm-up and measured steps, mean and standard deviation",
-              kAverages},
-    ColumnSet{"avg_std", "2025b", "table of another source document, with the same columns as 2025a", kAverages},
-    ColumnSet{"min_max", "2025c", "table of a source document: minimum, maximum, mean and standard deviation",
+    ColumnSet{"avg_std", "2025a",
+              "table of a university course: warm-up and measured steps, mean and standard deviation", kAverages},
+    ColumnSet{"avg_std", "2025b", "table of another course, with the same columns as 2025a", kAverages},
+    ColumnSet{"min_max", "2025c", "table of a university course: minimum, maximum, mean and standard deviation",
               "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
     ColumnSet{"forward_backward", "2025d",
-              "table of a source document: mean and standard deviation of forward, backward and both",
+              "table of a university course: mean and standard deviation of forward, backward and both",
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
-    ColumnSet{"attention_memory", "2025d_attention",
-              "table of a source document for attention alone: the times of forward_backward and the memory of model, "
-              "model+fwd, model+fwd+back, fwd and back",
-              "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
-              "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
-              "device,batch_size,compile"}};
+    ColumnSet{
+        "attention_memory", "2025d_attention",
+        "table of a university course for attention alone: the times of forward_backward and the memory of model, "
+        "model+fwd, model+fwd+back, fwd and back",
+        "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
+        "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
+        "device,batch_size,compile"}};
 
 Extent extent_of_source(std::string_view source) {
   if (source == "=uncertainty") return Extent::kListed;
@@ -395,9 +396,9 @@ std::vector<ColumnWord> column_words() {
   };
   for (const Definition& column : kTable) add_with_unit(column.title, column.unit, column.help);
   add_with_unit("speedup", Unit::kRatio, "baseline median divided by the row's median, with its 95 % interval");
-  add_with_unit("gain", Unit::kRatio, "row median divided by the median of the step with all composites fused");
+  add_with_unit("gain", Unit::kRatio, "row median divided by the median of the step with no composite lowered");
   for (const std::string_view name : comparing_columns())
-    add_with_unit(name, Unit::kRatio, "lower or upper end of the 95 % interval of this ratio");
+    add_with_unit(name, Unit::kRatio, "end of the 95 % interval of speedup or gain: low or high");
   add_with_unit("predicted", Unit::kNone, "true if a device model predicted the times");
   for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
   for (const ShortName& name : short_names()) {

@@ -48,7 +48,7 @@ constexpr std::array kShortNames{
     ShortName{"ci_low_s", "ci_low", "lower end of the 95 % interval of the median"},
     ShortName{"ci_high_s", "ci_high", "upper end of the 95 % interval of the median"},
     ShortName{"setup_s", "setup_time", "time before the first step"},
-    ShortName{"first_steps_s", "transient_excess", "extra time of first steps over the same number of steady steps"}};
+    ShortName{"first_steps_s", "transient_excess", "time of the first steps minus the time of as many steady steps"}};
 // clang-format on
 
 // Derived columns: their values are computed, even if the record has a key with that name.

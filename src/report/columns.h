@@ -57,9 +57,9 @@ Json value_of(const Record& record, std::string_view column);
 // Every value in the record's JSON, keyed by its dotted path. Lists of objects (phases, kernels) are omitted.
 std::vector<std::pair<std::string, Json>> leaves_of(const Record& record);
 
-// Throws Error, starting with `where` and suggesting the nearest column, unless records can have a column with this
-// name. Keys without a fixed schema (in config and machine) are looked up in the records; without records, any name is
-// allowed there. `others` are additional names that the caller knows and the user may have meant.
+// Throws Error unless records can have a column with this name. The message starts with `where` and suggests the
+// nearest column. Keys without a fixed schema (in config and machine) are looked up in the records; without records,
+// any such key is allowed. `others` are additional names that the caller knows and the user may have meant.
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others = {});
 

@@ -43,7 +43,7 @@ std::string composites_text(const Explanation& explanation, size_t width) {
 std::string reason_chosen(const std::string& by) {
   if (by == "pinned") return "pinned by --kernels";
   if (by == "measured") return "measured fastest here";
-  return by == "first" ? "first in the list; bench measures the choices before it runs" : "";
+  return by == "first" ? "first supported; bench times the supported kernels before it runs" : "";
 }
 
 // One line for each reason, with the kernels that are rejected for that reason.
@@ -75,7 +75,7 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
          (details.empty() ? "" : "other kernels\n" + details);
 }
 
-// Upper bounds of the speed-up from more threads, for each kernel and for the step.
+// Upper bounds on the speed-up from more threads, for each kernel and for the step.
 std::string threads_text(const Explanation& explanation, size_t width) {
   Cells header{"op", "kernel", "units", "largest"};
   for (const ThreadBound& bound : explanation.threads) header.push_back(fmt::format("{} threads", bound.threads));

@@ -29,8 +29,8 @@ using ColumnReader = std::function<Json(std::string_view column)>;
 //
 // A column is any name that columns.h resolves, quoted if it contains spaces. A value is a word, or text in single or
 // double quotes. Numbers compare numerically and may have a unit (2GiB, 500ms, 40%); other text compares character by
-// character; `~` tests whether the column contains the value. A list matches if any element matches; != requires all
-// elements to match. `null` stands for a missing value; apart from `null`, a missing value matches only !=.
+// character; `~` tests whether the column contains the value. A list matches if any element matches; with !=, if all
+// elements differ. `null` stands for a missing value; apart from `null`, a missing value matches only !=.
 class Filter {
  public:
   static constexpr size_t kMaxBytes = 4096;
@@ -62,7 +62,7 @@ class Filter {
 
   Extent extent() const;
 
-  // Whether a record that was read to this extent matches, or may match once more of it is read. Throws Error for an
+  // Whether a record that was read to this extent matches, or could match if more of it were read. Throws Error for an
   // order comparison (<, >) between a number and a word. `id`: the id of a stored record; 0 for any other record.
   bool matches(const Record& record, int64_t id = 0, Extent extent = Extent::kWhole) const;
 
@@ -99,7 +99,7 @@ class StoredRecords : public Records {
   void each_id(Extent extent, const Store::Visit& visit) const;  // like each, and passes the record's id
 
   // "0 of 4 records match; they have model medium, small", listing the values that the store has in the columns of
-  // `filter`, which selected these records. Empty if a record matches or the filter is empty.
+  // `filter`. `filter` must be the one that selected these records. Empty if a record matches or the filter is empty.
   std::string why_none(const Filter& filter) const;
 
   void sort(std::string_view order);

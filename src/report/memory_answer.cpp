@@ -127,7 +127,7 @@ Table accounts_table(const Record& record, const StepTrace& trace, const MemoryL
                   brief_bytes(trace.arena_bytes)));
   if (!was_held(record)) return table;
   add("held", memory.peak_bytes, is_pooled ? "requested on the device" : "allocated in whole pages");
-  if (is_pooled) add("reserved", memory.reserved_bytes, "taken from the device by the pool of the step");
+  if (is_pooled) add("reserved", memory.reserved_bytes, "taken from the device by the step's memory pool");
   add("resident", memory.peak_rss_bytes,
       memory.base_rss_bytes ? fmt::format("of the process; {} before the step", brief_bytes(*memory.base_rss_bytes))
                             : "of the process");

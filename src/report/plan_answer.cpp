@@ -114,7 +114,7 @@ Table plan_table(const std::vector<PlanRow>& rows) {
   return table;
 }
 
-// "2 of 5 points fit into 76.0 GiB; not: medium, large".
+// "3 of 5 points fit into 76.0 GiB; not: medium, large".
 std::string what_fits(const std::vector<PlanRow>& rows) {
   constexpr size_t kNamed = 3;
   std::vector<std::string> others;

@@ -65,7 +65,7 @@ std::vector<std::string> ranges_by_pass(Points points,
   return parts;
 }
 
-// Two points whose configurations differ only in one option, which has the two given values.
+// Two points with the two given values of one option. They differ in nothing else but step counts and timeout.
 using Pair = std::pair<const Point*, const Point*>;
 std::vector<Pair> pairs_of(Points points, const std::string& option, std::string_view from, std::string_view to) {
   const auto rest_of = [&](const Point& point) { return point_without(*point.record, {option, "warmup", "steps"}); };
@@ -202,7 +202,7 @@ std::string gain_of_compile(Points points) {
     const std::vector<ComparedPart> parts = compared_parts(*eager->trace, *compiled->trace, class_of);
     const ComparedPart& whole = parts.back();
     if (!whole.ratio || parts.front().saved() <= 0) continue;
-    return fmt::format("At {} compile mode takes {} of the eager time; it saves most in {} ({} of the eager {}).",
+    return fmt::format("At {}, compile mode takes {} of the eager time; it saves most in {} ({} of the eager {}).",
                        compiled->name, percent_text(1 / *whole.ratio), parts.front().part,
                        percent_text(parts.front().saved() / *whole.a), pass_of(*eager->trace));
   }
@@ -272,7 +272,7 @@ constexpr std::array kQuestions{
     Question{"How long do forward, backward and both take, and how much do they vary?", times_and_spread},
     Question{"Why do the first steps take longer without warm-up?", first_steps},
     Question{"How much faster do bfloat16 and compilation make a step?", gains},
-    Question{"Which kernel takes most of the time, and how often is it called?", slowest_kernel},
+    Question{"Which kernel takes the most time, and how often is it called?", slowest_kernel},
     Question{"Which kernels other than matrix products matter in forward?", other_kernels},
     Question{"How does the share of matrix products change from inference to a full step?", product_share},
     Question{"How does softmax compare with the two products around it in time and FLOPs?", softmax},

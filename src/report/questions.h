@@ -23,8 +23,8 @@ struct Answer {
 };
 
 // One answer per question that the points can answer, in the order of docs/tutorial.md. An answer about a single point
-// names the point: the extreme that the question asks for or, for any other question, the first point with the required
-// data.
+// names that point: the one with the extreme value if the question asks for an extreme, otherwise the first one with
+// the required data.
 std::vector<Answer> answer_questions(std::span<const QuestionedPoint> points);
 
 }  // namespace laptime

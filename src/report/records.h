@@ -1,4 +1,4 @@
-// Records: the input of a report, which it can iterate over repeatedly.
+// Records: the input of a report, which can read them repeatedly.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class RecordsBy : public Records {
   bool are_of_one_command_;
 };
 
-inline constexpr size_t kFewRecords = 50;  // up to this many records are read completely for a table
+inline constexpr size_t kFewRecords = 50;  // larger tables get speed-ups only on request
 
 // Records in memory; they must outlive this object.
 class RecordList : public RecordsBy {

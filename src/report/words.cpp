@@ -160,7 +160,8 @@ std::string fit(const Finding& f) {
   if (f.has("recompute")) text += fmt::format(", --recompute auto: {}", f.text("recompute"));
   const std::string fitting = f.text("fitting_recompute");
   if (fitting.empty()) return text;
-  return text + (fitting == "nothing fits" ? "; no --recompute makes it fit" : "; fits with --recompute " + fitting);
+  return text +
+         (fitting == "nothing fits" ? "; no value of --recompute makes it fit" : "; fits with --recompute " + fitting);
 }
 
 std::string pass_bound(const Finding& f) {
@@ -226,8 +227,8 @@ constexpr std::array kWords{
     WordsOfKind{"memory_share", "{subject:category} {bytes} {share}"},
     WordsOfKind{"phase_peak", "{subject} peaks at {bytes}, by {op}[scope? at {scope}]"},
     WordsOfKind{"saved_for_backward",
-                "forward saves {bytes}[layer_bytes?, {layer_bytes} per layer][copies_bytes>, {copies_bytes} of it "
-                "autocast copies]"},
+                "forward saves {bytes}[layer_bytes?, {layer_bytes} per layer][copies_bytes>; {copies_bytes} of "
+                "the total are autocast copies]"},
     WordsOfKind{"optimizer_memory",
                 "the optimizer adds {state_bytes} of state[temporaries_bytes? and {temporaries_bytes} of temporaries]"},
     WordsOfKind{"residual_tensor", "one tensor of the residual stream: {dtype} {shape}, {bytes}"},

@@ -1,4 +1,4 @@
-// Claims: keep two programs from measuring the same point, and two points from running on the same cores, at once.
+// Claims: at any time, only one program measures a given point, and only one point runs on a given core.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace laptime {
 
-// A claim is exclusive while the object exists. If this process ends early, for whatever reason, the kernel releases
-// the claim once its child processes have ended too.
+// A claim is exclusive while the object exists. If this process ends early, for whatever reason, the operating system
+// releases the claim once the children of this process have ended too.
 
 // A claim on a point, which excludes other programs that use the same store.
 class PointClaim {

@@ -26,7 +26,7 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   const bool hurried = limits.is_hurried(step);
   const int64_t least =
       hurried ? limits.hurried_warmup + limits.hurried_samples : limits.min_warmup + limits.min_samples;
-  // Assumes at least one second: the median of most points takes that long to become precise, but less than the budget.
+  // Assumes at least one second, or the budget if it is shorter: most medians need that long to become precise.
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 

@@ -49,7 +49,7 @@ struct ExpectedPoint {
 };
 
 // Plans every point that runs on this machine. Empty for more than `kMostPlanned` points, because planning them would
-// take too long. `begin` is called with the index of each point before its plan.
+// take too long. `begin` is called with the index of each point before it is planned.
 inline constexpr size_t kMostPlanned = 24;
 std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
                                            const std::function<void(size_t)>& begin = {});

@@ -3,7 +3,7 @@
 //   sweep                        process of the point
 //   {"point": {...}}        ->
 //                           <-   {"hello": {...}}    once the process may use its cores
-//   {"known": {...}}        ->                       stored measurements of the device in the hello
+//   {"known": {...}}        ->                       stored measurements of the device that the hello names
 //                           <-   {"progress": {...}}, ..., {"record": {...}, ...}    (child_messages.h)
 //   {"stop": true}          ->                       asks for the samples so far
 //   end of the input        ->                       ends the process
@@ -49,7 +49,7 @@ std::string stop_text();
 
 // None for the line of probe_text. Throws Error for any other line that is not a request.
 std::optional<PointRequest> parse_request(std::string_view line);
-std::optional<PointHello> parse_hello(std::string_view line);  // none for any other line
-MachineKnowledge parse_known(std::string_view line);           // throws Error for any other line
+std::optional<PointHello> parse_hello(std::string_view line);  // none if the line is not a hello
+MachineKnowledge parse_known(std::string_view line);           // throws Error if the line has no measurements
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
-// Descriptor: owns a file descriptor and closes it. Pipe: the two ends of a pipe to a child process. Also reads from
-// descriptors without waiting.
+// Descriptor: owns a file descriptor and closes it. Pipe: the two ends of a pipe to a child process. Functions that
+// read from a descriptor without waiting.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// RankRequest: the point that a sweep sends to rank 0, and rank 0 to the other ranks.
+// RankRequest: the point that a sweep sends to rank 0, which passes it on to the other ranks.
 #pragma once
 
 #include <string>

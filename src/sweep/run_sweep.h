@@ -1,4 +1,4 @@
-// run_sweep: runs every point of a sweep in its own process, and stores each result before the next point starts.
+// run_sweep: runs every point of a sweep in its own process, and stores each result as soon as the point ends.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@
 
 namespace laptime {
 
-// Compares the losses if binary, machine, configuration (including the content of its files) and kernel choices are
-// equal. If a loss differs in any bit, `record` gets the status `failed`, states the step and both losses, and drops
-// its times.
+// Compares the losses if binary, machine, configuration (including the content of its files), math mode and kernel
+// choices are equal. If a loss differs in any bit, `record` gets the status `failed`, states the step and both losses,
+// and drops its times.
 void require_same_loss(const Record& earlier, Record& record);
 
 struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
-  bool is_part_of_supported = false;           // the sweep has a supported point, so a part without one does not fail
+  bool is_part_of_supported = false;           // a part of a sweep with supported points: does not fail without one
   TraceRequest trace{};                        // what to trace for every point, in addition to samples
   bool keeps_traces = true;                    // store traces with the records
   std::optional<Launcher> launcher{};          // runs points on other machines; none: points run on this machine
@@ -40,7 +40,7 @@ enum class PointSource : uint8_t { kMeasured, kInvalid, kStored };
 
 // Optional callbacks. An exception from a callback ends the sweep and is reported in the sweep's outcome.
 struct SweepCallbacks {
-  std::function<void(size_t index)> begin;  // called before a point is measured
+  std::function<void(size_t index)> begin;  // called before a point is measured or awaited from another program
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
       finished;                  // called after the attempt to store the record
@@ -66,7 +66,7 @@ struct SweepOutcome {
 // The points must have passed check_inputs. Throws Error before anything runs if the store is not writable. If a
 // launcher does not work (probe_launcher), no point is launched and the error is in `ended_by`. If the store fails
 // later, the callbacks still get every record. Results of launched points are stored as they arrive, and reported in
-// the order of the sweep. The caller must have a single thread.
+// the order of the sweep. The calling process must have a single thread.
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});
 

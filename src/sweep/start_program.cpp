@@ -16,7 +16,8 @@
 namespace laptime {
 namespace {
 
-// Restores the signal actions from before StopSignals, and delivers signals that have arrived since the fork.
+// Gives each counted signal its default action, unless the signal is ignored, and unblocks it. Signals that have
+// arrived since the fork are then delivered.
 void stop_counting_signals() {
   sigset_t counted;
   sigemptyset(&counted);

@@ -18,7 +18,8 @@ struct ProgramStreams {
 };
 
 // `words` holds the program, which is searched for in PATH, and its arguments. The program starts with the signal
-// actions from before StopSignals. Throws Error if the program cannot be started. The caller must have a single thread.
+// actions from before StopSignals. Throws Error if the program cannot be started. The calling process must have a
+// single thread.
 pid_t start_program(std::vector<std::string> words, const ProgramStreams& streams);
 
 }  // namespace laptime

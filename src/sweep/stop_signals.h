@@ -50,7 +50,7 @@ class StopSignals {
   void wait(Seconds time) const;
 
   // True if this process has been asked to stop. The answer remains valid after the StopSignals object is destroyed.
-  // For code that waits for other processes, such as the reader of a pipe.
+  // For code that waits for another process, for example until it reads a pipe or unlocks a store.
   static bool requested();
 
   // Blocks the counted signals while the object exists; in a process forked meanwhile, they stay blocked.

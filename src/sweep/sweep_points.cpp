@@ -1,4 +1,4 @@
-// Expands ablations (along the axis `lower`) and the ways to save memory. Checks each distinct input of a sweep once.
+// Makes the points of ablations (along the axis `lower`) and of memory savings. Checks each distinct input once.
 #include "sweep/sweep_points.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Expands a sweep, an ablation of composites, or the ways to save memory into points, and checks the points before
-// anything runs.
+// Makes the points of a sweep, of an ablation of composites, or of the ways to save memory, and checks the points
+// before anything runs.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace laptime {
 
-// Replaces every point of the sweep by points in compile mode: one that lowers nothing, one per composite of the step
-// that lowers only this composite, and one that lowers all composites. Throws Error if the sweep sets --keep, --lower,
-// or a mode other than compile.
+// Replaces every point of the sweep by points in compile mode: one lowers nothing, one lowers all composites of the
+// step, and for each composite, one lowers only this composite. Throws Error if the sweep sets --keep, --lower, or a
+// mode other than compile.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
 // Variants of the point: without memory savings; with one of them (recomputation, the optimizer in backward, moments in

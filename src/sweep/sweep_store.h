@@ -1,4 +1,4 @@
-// SweepStore: keeps finished points and new measurements in a store. Without a store, keeps only the measurements, in
+// SweepStore: keeps finished points and new machine knowledge in a store. Without a store, keeps only the knowledge, in
 // memory.
 #pragma once
 
@@ -33,7 +33,7 @@ class SweepStore {
   MachineKnowledge known(const std::string& device) const;
 
   // Stores the point durably. If the store fails, returns the reason, and the next call tries again. If the file has
-  // been removed or emptied meanwhile, writes this sweep's measurements again and returns a message about the loss.
+  // been removed or emptied meanwhile, writes this sweep's records again and returns a message about the loss.
   std::optional<std::string> keep(const PointResult& point);
 
   // Notes that `run` used the record with this id from the store; keep() or settle() writes the note.
@@ -59,7 +59,7 @@ class SweepStore {
 
   std::optional<std::filesystem::path> path_;
   std::vector<PointResult> unsaved_;
-  MachineKnowledge unsaved_knowledge_;  // learned from points that are stored
+  MachineKnowledge unsaved_knowledge_;  // learned from stored points, but not yet stored itself
   std::string run_;                     // the run that used the records in taken_
   std::vector<int64_t> taken_;          // ids of used records that are not yet noted in the store
   std::vector<KeptRecord> kept_;

@@ -81,7 +81,7 @@ void GrowingTable::lay_out() {
   if (style_.width > 0) style_.width = std::max(style_.width, remark + 1) - remark;
   for (size_t i = 0; i < table_.columns.size(); ++i) {
     const TableColumn& column = table_.columns[i];
-    // A growing table keeps columns that are empty so far, because later rows may have values.
+    // Columns that are never dropped stay even if they are empty so far, because later rows may have values.
     if (!column.for_people || (column.drop > 0 && !is_shown(table_, i))) continue;
     size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
     for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
@@ -100,7 +100,7 @@ void GrowingTable::lay_out() {
   if (is_limited) style_.width += remark;
 }
 
-// Drops the column with the largest `drop`, or the rightmost of these. Returns false if no column can be dropped.
+// Drops the column with the largest `drop`; of several, the rightmost. Returns false if no column can be dropped.
 bool GrowingTable::drop_column() {
   const auto rank = [&](const Place& place) { return table_.columns[place.column].drop; };
   const auto last = std::max_element(places_.rbegin(), places_.rend(),
@@ -145,7 +145,7 @@ void GrowingTable::fold() {
 std::string GrowingTable::line(const std::vector<std::string>& texts, size_t count, const std::string& remark) const {
   std::string text;
   std::string line;
-  size_t end = 0;  // end of the last column
+  size_t end = 0;  // end of the previous column
   const auto pad_to = [&](size_t column, size_t least) {
     const size_t used = display_width(line);
     line.append(std::max(column > used ? column - used : 0, least), ' ');

@@ -34,7 +34,7 @@ inline TableColumn text_of_rows(std::string key, std::string title, int drop = 0
 
 struct TableCell {
   Json value = nullptr;    // null: no value
-  std::string text{};      // for people, indented by leading spaces; empty: the value in the column's unit
+  std::string text{};      // for people; leading spaces indent it; empty: the value in the column's unit
   double uncertainty = 0;  // relative half-width of the 95 % interval; sets the digits shown (value_text)
 
   TableCell() = default;
@@ -93,8 +93,8 @@ bool is_shown(const Table& table, size_t column);
 std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale = std::nullopt);
 
 // A table on a terminal whose rows are printed incrementally. Widths depend on the columns, the expected rows and the
-// first row; wider text in later rows is cut only in columns that had to be shortened. The first row with a value
-// determines a column's scale.
+// first row; wider text in later rows is cut only in columns that had to be shortened. A column's scale depends on the
+// values in these rows or, if they have none, on the first later value.
 class GrowingTable {
  public:
   // Uses the title, the columns and `with_header` of `table`; its rows are examples of future rows and are not printed.

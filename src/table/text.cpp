@@ -17,7 +17,7 @@ struct Range {
   char32_t last;
 };
 
-// Zero width: combining marks, variation selectors, joiners (only the Unicode 15 blocks likely in names and messages).
+// Zero width: combining marks and variation selectors (only the Unicode 15 blocks likely in names and messages).
 constexpr std::array kZeroWidth{
     Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD}, Range{0x0610, 0x061A},  Range{0x064B, 0x065F},
     Range{0x0E31, 0x0E31}, Range{0x0E34, 0x0E3A}, Range{0x0E47, 0x0E4E}, Range{0x1AB0, 0x1AFF},  Range{0x1DC0, 0x1DFF},
@@ -29,8 +29,8 @@ constexpr std::array kWide{
     Range{0xA000, 0xA4CF},   Range{0xA960, 0xA97C},   Range{0xAC00, 0xD7A3},  Range{0xF900, 0xFAFF},
     Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F},
     Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
-// Invisible, but able to change what is displayed: soft hyphen, zero-width and direction marks, line separators, byte
-// order mark.
+// Invisible, but able to change what is displayed: control characters, soft hyphen, zero-width and direction marks,
+// line separators, byte order mark, annotation and tag characters.
 constexpr std::array kInvisible{Range{0x00, 0x1F},      Range{0x7F, 0x9F},     Range{0xAD, 0xAD},
                                 Range{0x061C, 0x061C},  Range{0x200B, 0x200F}, Range{0x2028, 0x202E},
                                 Range{0x2060, 0x206F},  Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB},

@@ -35,8 +35,8 @@ std::string_view name_of(DType dtype);  // "float32", "bfloat16", ...: PyTorch's
 // The name of the type, or "as_input" if there is none: the op then uses the type of its input.
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
 
-// The promoted type of two operands, as in torch.promote_types: the wider floating-point type (float32 for bfloat16
-// with float16), the floating-point type if only one is, or else the wider integer type (bool is the narrowest).
+// The promoted type of two operands, as in torch.promote_types: the wider of two floating-point types (float32 for
+// bfloat16 with float16), the only floating-point type, or else the wider integer type (bool is the narrowest).
 DType promote(DType a, DType b);
 
 // True if a cast from `from` to `to` only rounds: from float32, float64 or an absent type to a 16-bit float.

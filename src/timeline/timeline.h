@@ -9,7 +9,7 @@
 namespace laptime {
 
 struct Event {
-  int what = 0;  // the caller's number for the event, for example a phase
+  int what = 0;  // the caller's number for the kind of event, for example a phase
   Seconds begin{};
   Seconds end{};
 };

@@ -265,7 +265,7 @@ class PrecisionRun {
     }
   }
 
-  // Restores the reference values of weights that differ only by rounding, so that later steps remain comparable.
+  // Sets weights that differ only by rounding to their reference values, so that later steps remain comparable.
   void undo_rounding(Executor& executor) {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);

@@ -31,8 +31,8 @@ void require_possible(const GoldenCase& golden, const RunConfig& machine, bool t
 // Checks the file for consistency, then runs the case in each of the file's number types and compares losses, logits,
 // gradients and weights, and in eager mode also dtypes, saved bytes and peak memory. Only options of `machine` with
 // Option::configures_engine are used; a number type is skipped if bench would reject these options for it. Throws Error
-// like require_possible, for a device that does not compute values, and for a kernels file that names no signature of
-// any run. If memory is insufficient, `refused` says so.
+// if require_possible does, if the device does not compute values, or if the kernels file names no signature of any
+// run. If memory is insufficient, `refused` says so.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
                            const FindDevice& find = find_device, const VerifyKernels& kernels = {});
 

@@ -62,7 +62,7 @@ class MadeTrace {
          .last = last});
   }
 
-  // Adds a buffer that lives for the whole run. Call it after the launches.
+  // Adds a buffer that lives for the whole run. Call this after all launch() calls.
   void resident(int64_t bytes, const std::string& role, const std::string& name, bool saved = false) {
     add({.name = name,
          .op = "",

@@ -107,7 +107,7 @@ TEST(PublishedBounds, MatchTheDocumentedTable) {
   }
 }
 
-TEST(PublishedBounds, DependOnTypeSizeAndMode) {
+TEST(PublishedBounds, DependOnModeAndSizeOfTheType) {
   EXPECT_EQ(published_ratio("float16", "eager")->times, published_ratio("bfloat16", "eager")->times);
   EXPECT_EQ(published_ratio("float32", "compile")->high, 4.30);
   EXPECT_FALSE(published_ratio("float32", "fast").has_value());

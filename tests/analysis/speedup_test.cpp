@@ -59,7 +59,7 @@ TEST(Speedup, DoesNotDependOnTheOrderOfRows) {
   EXPECT_EQ(value_of(speedups_of(records).speedup(records[0], "")), forwards);
 }
 
-TEST(Speedup, DetectsBaselinesThatFollowTheRowsComparedWithThem) {
+TEST(Speedup, DetectsBaselinesThatComeAfterTheirRows) {
   const auto are_late = [](const std::vector<const char*>& modes) {
     Speedups speedups;
     for (const char* const mode : modes) {

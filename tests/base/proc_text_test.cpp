@@ -122,7 +122,7 @@ TEST(Cpuinfo, LeavesMissingFieldsEmpty) {
   }
 }
 
-TEST(ReadText, HandlesMissingEmptyAndLongFiles) {
+TEST(ReadText, ReadsLongFilesButNotMissingOrEmptyOnes) {
   const FakeRoot root;
   root.write("empty", "\n");
   root.write("long", std::string(10000, 'x'));

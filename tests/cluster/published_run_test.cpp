@@ -121,7 +121,7 @@ TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
 TEST(DescribedRun, ChoosesTheSmallestLayoutIfNoneIsStated) {
   const DescribedRun run = described(row("tp=4 pp=4 cp=2 vp=5", "not stated"));
   ASSERT_EQ(run.refusal, "");
-  EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit one GPU
+  EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit on one GPU
   SharePlans plans;
   EXPECT_LE(bytes_of(run, plans).total(), static_cast<double>(machine_of(run).memory));
 }
@@ -137,7 +137,7 @@ TEST(StoredTypes, DependOnTheDescribedProgram) {
   EXPECT_FALSE(eager.keeps_master);
   EXPECT_TRUE(eager.buckets_gradients);
   EXPECT_EQ(eager.norm_bytes, 10);
-  EXPECT_EQ(eager.logit_bytes, 18);  // 2 for the logits, and 4 x 4 in float32: loss_parallel also holds exponentials
+  EXPECT_EQ(eager.logit_bytes, 18);  // bfloat16 logits and four float32 values, one of them only in loss_parallel
   const StoredTypes nanotron = stored("nanotron eager");
   EXPECT_TRUE(nanotron.keeps_master && nanotron.gathers_inputs && nanotron.balances_stages);
   EXPECT_EQ(nanotron.norm_bytes, 4);

@@ -139,9 +139,8 @@ TEST(SweepFile, RejectsSectionsBracesAndMultiLineStrings) {
   for (const char* text : {"context = [}", "context = [1, }", "x = \"a\\\"\" }", "x = '\\' {"}) {
     EXPECT_THAT(refusal(text), HasSubstr("a brace outside a string")) << text;
   }
-  EXPECT_THAT(refusal("model = \"\"\"small\"\"\""), StartsWith("a.toml:1: a string that spans several lines"));
-  EXPECT_THAT(refusal("model = \"small\"\ndata = \'\'\'x\'\'\'"),
-              StartsWith("a.toml:2: a string that spans several lines"));
+  EXPECT_THAT(refusal("model = \"\"\"small\"\"\""), StartsWith("a.toml:1: a multi-line string"));
+  EXPECT_THAT(refusal("model = \"small\"\ndata = \'\'\'x\'\'\'"), StartsWith("a.toml:2: a multi-line string"));
   EXPECT_EQ(refusal("# {}\nlabel = '{model}' # '}\nsort = \"}\\\"}\" "), "");
 }
 

@@ -78,7 +78,7 @@ TEST(FileScan, ReadsAnUnchangedFileOnce) {
   EXPECT_NE(scan(), first);
 }
 
-TEST(FileScan, FindsTheRangeOfTokensAcrossPieces) {
+TEST(FileScan, FindsTheRangeOfTokensAcrossChunks) {
   // A chunk has 262,144 bytes. With a header of 3 bytes, a token straddles the end of each chunk.
   std::string bytes(3, '\x7f');
   for (int i = 0; i < 200'000; ++i) bytes += bytes_of<uint32_t>(i == 65'535 ? 1'000'000 : i % 3 == 0 ? 0 : 70'000);

@@ -148,7 +148,7 @@ TEST(Safetensors, RejectsBrokenJson) {
   EXPECT_SAYS(message_for_header("{\"a\":" + std::string(100'000, '{'), 0), "not valid JSON");
   std::string deep = "{";
   for (int i = 0; i < 100'000; ++i) deep += "\"a\":{";
-  EXPECT_SAYS(message_for_header(deep, 0), "is an object, which is not allowed");
+  EXPECT_SAYS(message_for_header(deep, 0), "must not be an object here");
 }
 
 TEST(Safetensors, RejectsWrongEntries) {

@@ -177,7 +177,7 @@ TEST(TokenData, StatedFormatMustMatchTheFile) {
   EXPECT_SAYS(error_of([] { TokenData("/nowhere/x", DataFormat::kAuto); }), "data file '/nowhere/x'");
 }
 
-TEST(TokenData, RejectsDamagedHeaders) {
+TEST(TokenData, RejectsInvalidAndUnsupportedHeaders) {
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240520, 7, 2) + "abcd"), "version 7");
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240801, 1, 1) + "abcd"), "version 1");
   EXPECT_SAYS(message_for("a.bin", llmc16({1, 2}).substr(0, 1026)), "states 2 tokens");

@@ -23,7 +23,7 @@ TEST(Outliers, KeepSamplesWithinTheLimit) {
   EXPECT_EQ(find_outliers(std::vector<double>{9, 10, 11, 9, 10, 11, 10, 15, 8}), Places{});
 }
 
-TEST(Outliers, HandleMostlyEqualSamples) {
+TEST(Outliers, UseTheMeanDistanceIfMostSamplesAreEqual) {
   // MAD 0; mean distance (5 + 0.1) / 10 = 0.51, limit 3.5 * 1.2533 * 0.51 = 2.24.
   EXPECT_EQ(find_outliers(std::vector<double>{1, 1, 1, 1, 6, 1, 1, 1.1, 1, 1}), (Places{4}));
 }

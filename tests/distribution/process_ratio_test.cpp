@@ -1,5 +1,5 @@
-// Tests process_ratio against hand-computed values, and checks that its false-positive rate holds when processes of the
-// same program differ.
+// Tests process_ratio against hand-computed values, and checks its false-positive rate when processes of the same
+// program differ.
 #include "distribution/process_ratio.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(ProcessRatio, StudentsTMatchesTheTables) {
   EXPECT_NEAR(two_sided_t(0.001, 9), 4.781, 1e-3);
 }
 
-TEST(ProcessRatio, IsTheMedianOfTheRatiosOfAllProcesses) {
+TEST(ProcessRatio, IsTheMedianOverAllPairsOfProcesses) {
   const Side a{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}};
   const Side b{{3, 3, 3}, {6, 6, 6}, {12, 12, 12}};
   EXPECT_NEAR(process_ratio(a, b, 0.01)->ratio, 3, 1e-12);

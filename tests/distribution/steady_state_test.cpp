@@ -76,7 +76,7 @@ TEST(SlowStart, IsZeroForASteadySeries) {
   EXPECT_EQ(start.excess, 0);
 }
 
-TEST(SlowStart, HandlesNoSteps) { EXPECT_EQ(find_slow_start({}, 1.0).steps, 0); }
+TEST(SlowStart, IsZeroWithoutSteps) { EXPECT_EQ(find_slow_start({}, 1.0).steps, 0); }
 
 }  // namespace
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Gives the stopping rule one step at a time, as in a real run.
+// Passes steps to the stopping rule one at a time, as a real run does.
 #include "distribution/stopping_rule.h"
 
 #include <gtest/gtest.h>

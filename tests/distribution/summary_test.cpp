@@ -37,7 +37,7 @@ TEST(Summary, MatchesHandComputedValues) {
   EXPECT_EQ(summary.modes.size(), 1U);
 }
 
-TEST(Summary, HandlesOneSample) {
+TEST(Summary, OneSampleHasNoDeviationOrInterval) {
   const Summary summary = summarize(std::vector<double>{0.75});
   EXPECT_EQ(summary.count, 1);
   EXPECT_EQ(summary.mean, 0.75);

@@ -73,7 +73,7 @@ class Attention(ProgramTest):
                 both = float(row["fwd avg (sec)"]) + float(row["back avg (sec)"])
                 self.assertAlmostEqual(both, float(row["fws & back avg (sec)"]), delta=1e-12)
 
-    def test_a_point_that_does_not_fit_reports_its_bytes(self):
+    def test_record_of_a_point_that_does_not_fit_states_its_bytes(self):
         records = self.records(*GRID)
         refused = [record for record in records if record["status"] == "out_of_memory"]
         self.assertEqual({(r["config"]["context_length"], r["config"]["mode"]) for r in refused}, {(16384, "eager")})
@@ -142,7 +142,7 @@ class Attention(ProgramTest):
         records = self.records(*TINY, "--device", "roofline:h100", "--ablate")
         self.assertEqual([record["config"]["lower"] for record in records], [None, "scaled_dot_product_attention"])
 
-    def test_a_point_over_the_memory_limit_states_the_limit(self):
+    def test_record_of_a_point_over_the_memory_limit_states_the_limit(self):
         record = self.records(*TINY, "--device", "roofline:h100", "--memory-limit", "1kB")[0]
         self.assertEqual(record["status"], "out_of_memory")
         self.assertIn("the step may use 1000 B (--memory-limit)", record["reason"])

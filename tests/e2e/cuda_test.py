@@ -224,7 +224,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(compiled["reserved_bytes"], compiled["peak_bytes"])
         done = self.laptime("memory", "--run", "--view", "accounts", *words, "--mode", "eager")
         self.assert_ok(done)
-        self.assertRegex(done.stdout, r"reserved .* taken from the device by the pool of the step")
+        self.assertRegex(done.stdout, r"reserved .* taken from the device by the step's memory pool")
 
     def test_steps_are_timed_by_host_and_device(self):
         self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))

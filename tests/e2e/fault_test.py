@@ -105,7 +105,7 @@ class Names(ProgramTest):
 
 
 class Signals(ProgramTest):
-    def test_a_child_killed_by_any_signal_has_a_row(self):
+    def test_a_point_whose_process_is_killed_has_a_failed_record(self):
         for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL):
             with self.subTest(number.name):
                 sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup",

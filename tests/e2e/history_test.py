@@ -100,7 +100,7 @@ class Selfcheck(ProgramTest):
 
     def test_rejects_bad_input(self):
         for words, said in ((("--mode", "eager,compile"), "only one point can be checked"),
-                            (("--device", "roofline:h100"), "a predicted device has no noise"),
+                            (("--device", "roofline:h100"), "predicted times have no noise"),
                             (("extra",), "extra")):
             with self.subTest(words):
                 done = self.laptime("selfcheck", *words, "--store", self.store)

@@ -153,7 +153,7 @@ class Interrupt(ProgramTest):
     def test_sighup_keeps_finished_points(self):
         self.stop_with(signal.SIGHUP)
 
-    def test_closed_terminal_ends_the_sweep_and_keeps_its_file(self):
+    def test_closed_terminal_ends_the_sweep_and_keeps_the_output_file(self):
         leader, terminal = pty.openpty()
         output = self.folder / "records.csv"
         mark = f"1e-{random.randrange(100, 299)}"
@@ -173,7 +173,7 @@ class Interrupt(ProgramTest):
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "interrupted"])
         self.assertEqual(processes_with(mark), [])
 
-    def test_control_c_interrupts_every_process_of_a_terminal(self):
+    def test_control_c_sent_to_every_process_leaves_an_interrupted_record(self):
         sweep = self.long_sweep(start_new_session=True)
         self.wait_for_third_point(sweep)
         os.killpg(sweep.pid, signal.SIGINT)
@@ -192,7 +192,7 @@ class Interrupt(ProgramTest):
             self.assertLess(time.monotonic() - start, 28)  # without the interrupt, the sweep would wait for 30 s
             self.assertEqual(sweep.returncode, 130, errors)
             self.assertIn("keeps the file locked", errors)
-            self.assertIn("1 of 3 records are not in the store", errors)
+            self.assertIn("1 of 3 records could not be stored", errors)
 
     def blocked_sweep(self) -> subprocess.Popen:
         """Starts a sweep that waits because its output has filled a pipe that nobody reads."""

@@ -256,7 +256,7 @@ class RecordPipe(RecordTest):
                                   "--output-file", "own.json"))
         done = self.laptime("compare", "own.json", "other.json")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("their arithmetic differs", done.stderr)
+        self.assertIn("differ in arithmetic", done.stderr)
 
     def test_resume_ignores_records_of_other_systems(self):
         words = [*MODEL, "--context", "16", "--model", "custom"]

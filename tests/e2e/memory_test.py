@@ -118,7 +118,7 @@ class Memory(ProgramTest):
                     step = requested - category(report, "parameters") - category(report, "inputs_and_constants")
                     self.assertLessEqual(abs(step - expected), 0.05 * expected, (step, expected))
 
-    def test_a_point_that_does_not_fit_states_the_shortage(self):
+    def test_report_of_a_point_that_does_not_fit_states_the_shortage(self):
         words = [*TINY, "--memory-limit", "100KiB", "--recompute", "none"]
         (report,) = self.reports(*words)
         self.assert_sums_close(report)
@@ -191,7 +191,7 @@ class Memory(ProgramTest):
         self.assertEqual((again.returncode, again.stdout), (0, first.stdout))
         self.assertEqual(len(self.stored()), 1)
 
-    def test_output_without_unicode_is_ascii(self):
+    def test_output_is_ascii_in_the_c_locale(self):
         done = self.laptime("memory", "--store", "none", *PREDICTED)
         self.assert_ok(done)
         self.assertTrue(done.stdout.isascii())

@@ -169,7 +169,7 @@ class ModelFolder(ProgramTest):
         self.assert_ok(self.laptime("report", "--html", page, "--store", self.store))
         self.assertIn('"llama"', page.read_text())
 
-    def test_saves_the_same_bytes_as_pytorch(self):
+    def test_forward_saves_as_many_bytes_as_pytorch(self):
         sizes = {"gpt2": 33, "gpt_neox": 31, "gpt_neox_sequential": 16, "llama": 33, "llama3_tied": 32, "qwen2": 24, "qwen3": 29}
         stated = json.loads((FOLDERS / "memory.json").read_text())
         for name, context in sizes.items():

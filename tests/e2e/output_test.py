@@ -192,7 +192,7 @@ class OutputFailures(ProgramTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(done.stdout.split(), ["status"] + ["ok"] * 40)
         self.assertIn("the disk rejected a write", done.stderr)
-        self.assertRegex(done.stderr, r"\d+ of 40 records are not in the store")
+        self.assertRegex(done.stderr, r"\d+ of 40 records could not be stored")
         stored = len(self.stored())
         self.assertGreater(stored, 2)
         self.assertLess(stored, 42)

@@ -132,7 +132,7 @@ class ParallelPlan(ProgramTest):
         rows = self.tables("--published", str(ROOT / "docs/records/h200.jsonl"))["published"]
         self.assertEqual({row["quantity"] for row in rows}, {"step_time_s"})
         self.assertLess(abs(rows[0]["error"]), 0.2)
-    def test_published_figures_are_predicted_or_state_why_not(self):
+    def test_every_published_figure_has_a_prediction_or_a_reason(self):
         done = self.laptime("plan", "--published", CLUSTERS)
         self.assert_ok(done)
         self.assertRegex(done.stdout.splitlines()[0], r"^\d+ of \d+ figures predicted: median error [\d.]+ %, 90 % within ")

@@ -32,7 +32,7 @@ class Plan(ProgramTest):
             self.assertEqual(row["peak_bytes"], record["memory"]["predicted_peak_bytes"])
             self.assertEqual((row["fits"], row["basis"]), ("yes", "reached rates"))
 
-    def test_an_oversized_point_states_sizes_that_fit(self):
+    def test_row_of_an_oversized_point_states_sizes_that_fit(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--memory-limit", "3.5GiB", "--store",
                  "none", "--recompute", "none"]
         sizes = {"--batch": "8", "--context": "1024"}

@@ -134,7 +134,7 @@ class Profile(ProgramTest):
         chosen = self.profile(f"name = {name}", *words)[0]["tables"]["kernels"]
         self.assertEqual([row["kernel"] for row in chosen], [name])
 
-    def test_compares_number_types_side_by_side(self):
+    def test_compares_dtypes_side_by_side(self):
         sizes = [*TINY, *QUICK, "--seed", "1,2", "--store", "none", "--output", "json", "--compare-dtypes"]
         done = self.laptime("profile", *sizes, "--view", "kernels")
         self.assert_ok(done)

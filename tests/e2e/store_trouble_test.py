@@ -71,7 +71,7 @@ class VanishedStore(ProgramTest):
         code, errors = self.sweep_with(lambda: self.store.write_bytes(b"something else" * 1000))
         self.assertEqual(code, 1)
         self.assertIn("not a laptime store", errors)
-        self.assertIn(f"{POINTS} of {POINTS} records are not in the store", errors)
+        self.assertIn(f"{POINTS} of {POINTS} records could not be stored", errors)
 
 
 class FullDisk(ProgramTest):

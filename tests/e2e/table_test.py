@@ -36,7 +36,7 @@ class Table(ProgramTest):
             self.assertIn("too much", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
-    def test_environment_variable_columns_sets_the_width_in_a_pipe(self):
+    def test_width_in_a_pipe_follows_the_variable_columns(self):
         self.assert_ok(self.bench(*MODEL, "--device", "h100", "--context", "8,16"))
         widths = {}
         for columns in ("80", "", "nonsense"):
@@ -48,7 +48,7 @@ class Table(ProgramTest):
         self.assertGreater(widths[""], 80)
         self.assertEqual(widths[""], widths["nonsense"])
 
-    def test_a_point_states_cropping_and_clipping(self):
+    def test_output_states_cropping_and_clipping(self):
         words = [*MODEL, "--device", "h100", "--edition", "2024", "--context", "16", "--crop-context", "8", "--clip-norm", "1"]
         done = self.bench(*words)
         self.assert_ok(done)

@@ -11,7 +11,7 @@ namespace {
 
 using Times = std::vector<std::vector<double>>;
 
-// Candidates with given run times in milliseconds. Further runs of a candidate take its last time.
+// Candidates with given run times in milliseconds. A candidate without times left repeats its last one.
 class Track {
  public:
   explicit Track(Times milliseconds) : milliseconds_(std::move(milliseconds)) { runs.resize(milliseconds_.size()); }
@@ -63,13 +63,13 @@ TEST(Race, EndsWhenOneCandidateRemains) {
   EXPECT_EQ(track.runs, (std::vector<size_t>{1, 1}));
 }
 
-TEST(Race, VeryLongRunsEndAfterOneRound) {
+TEST(Race, EndsAfterOneRoundIfRunsAreVeryLong) {
   Track track(Times{{800}, {790}});
   EXPECT_EQ(track.race().winner, 1U);
   EXPECT_EQ(track.runs, (std::vector<size_t>{1, 1}));
 }
 
-TEST(Race, LongRunsEndAfterTwoRounds) {
+TEST(Race, EndsAfterTwoRoundsIfRunsAreLong) {
   Track track({{41, 40}, {41, 39}});
   EXPECT_EQ(track.race().winner, 1U);
   EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));

@@ -56,7 +56,7 @@ TEST(SampleSeries, SampleIsIncompleteUntilItsLastStep) {
   EXPECT_FALSE(series.is_between_samples());
 }
 
-TEST(SampleSeries, GrowingStepTimesReachTheWarmupLimit) {
+TEST(SampleSeries, WarmupRunsToItsLimitIfStepTimesKeepGrowing) {
   SampleSeries series(StoppingRule({.budget = Seconds{1000}}), false);
   add_steps(series, 1, 60, 0.1);
   EXPECT_EQ(std::move(series).finish(true).warmup, 30);

@@ -1,4 +1,4 @@
-// A race of kernels times long launches with a smaller batch.
+// When kernels race, launches that would take long are timed with a smaller batch.
 #include "exec/trial.h"
 
 #include <gtest/gtest.h>

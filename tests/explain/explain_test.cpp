@@ -186,7 +186,7 @@ const CompositeUse* find_composite(const Explanation& explanation, const std::st
 }
 
 // In a compiled training step, the composite of head and loss stays whole if --keep names it, or if row groups save
-// memory: always on a CPU, only with recomputation on a GPU.
+// memory. On a CPU they always do, and on a GPU only with recomputation.
 TEST(Explain, ListsCompositesThatStayWhole) {
   struct Row {
     Options options;

@@ -287,7 +287,7 @@ BlasStatus cublasLtMatmul(BlasHandle, BlasProductHandle product, const void* alp
   if (!is_possible(*product, *a_layout, *b_layout, *c_layout, *d_layout)) return kNotSupported;
   if (workspace_of(number, *d_layout) > workspace_bytes) return kInvalidValue;
   if (product->epilogue == blas::kEpilogueBias && product->bias == nullptr) return kInvalidValue;
-  // If the product is in place, C and D must be the same matrix.
+  // If the product is in place, C and D must have the same column stride.
   if (c == d && c_layout->column_stride != d_layout->column_stride) return kInvalidValue;
   const void* const operands[] = {a, b, c, d};
   for (size_t k = 0; k < 4; ++k) {

@@ -1,6 +1,6 @@
 // Stands in for libcudnn on the GPU of fake_cuda.cpp. It has only the functions that laptime calls. When a stream
-// reaches a graph of tensors of rank 4, the operations of the graph are computed on the host, one after the other. It
-// proposes four engines: the first adds in no fixed order, the second cannot make a plan, the third requests a
+// reaches a graph of tensors of rank 4, the operations of the graph are computed on the host, one after the other. The
+// library proposes four engines: the first adds in no fixed order, the second cannot make a plan, the third requests a
 // terabyte, and the last is usable. Calls that the documentation of cuDNN forbids are rejected.
 #include <algorithm>
 #include <array>

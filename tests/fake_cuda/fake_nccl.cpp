@@ -1,6 +1,6 @@
 // Stands in for libnccl, for ranks on one machine with the GPUs of fake_cuda.cpp. It has only the functions that
-// laptime calls. A rank writes its contribution to a collective to a file, and reads the files of the other ranks. Sums
-// are added in the order of a ring, as in NCCL. LAPTIME_FAKE_NCCL_FAIL=STATUS@LAUNCH: launch number LAUNCH, counted
+// laptime calls. For each launch, a rank writes its inputs to a file, and reads the files of the other ranks. Sums are
+// added in the order of a ring, as in NCCL. LAPTIME_FAKE_NCCL_FAIL=STATUS@LAUNCH: launch number LAUNCH, counted
 // from 1 in each communicator, never ends, and the communicator reports STATUS.
 #include <unistd.h>
 

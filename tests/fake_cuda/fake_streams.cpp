@@ -195,7 +195,7 @@ Status cuEventDestroy_v2(EventHandle event) {
   delete event;
   return kSuccess;
 }
-// In a graph, only an external event (CU_EVENT_RECORD_EXTERNAL) has a time, and only other events order streams.
+// In a graph, an external event (CU_EVENT_RECORD_EXTERNAL) only has a time, and any other event only orders streams.
 Status cuEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned flags) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;

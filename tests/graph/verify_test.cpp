@@ -29,7 +29,8 @@ TEST(VerifyDeath, ReadAfterUpdateAborts) {
   Updated graph;
   graph.build.output("y", add_scalar(graph.build, graph.w, 1));
   const Graph wrong = graph.build.finish();
-  EXPECT_DEATH(verify(wrong, "my_pass"), "after my_pass: add_scalar reads 'w' after its update");
+  EXPECT_DEATH(verify(wrong, "my_pass"),
+               "after my_pass: add_scalar reads the old value of 'w', which has been overwritten");
 }
 
 TEST(VerifyDeath, ViewReadAfterUpdateAborts) {
@@ -39,14 +40,14 @@ TEST(VerifyDeath, ViewReadAfterUpdateAborts) {
   assign(build, w, mul_scalar(build, w, 2));
   build.output("y", exp(build, turned));
   const Graph wrong = build.finish();
-  EXPECT_DEATH(verify(wrong, "my_pass"), "exp reads '' after its update");
+  EXPECT_DEATH(verify(wrong, "my_pass"), "exp reads the old value of '', which has been overwritten");
 }
 
 TEST(VerifyDeath, SecondUpdateOfOldValueAborts) {
   Updated graph;
   assign(graph.build, graph.w, graph.twice);
   const Graph wrong = graph.build.finish();
-  EXPECT_DEATH(verify(wrong, "my_pass"), "assign reads 'w' after its update");
+  EXPECT_DEATH(verify(wrong, "my_pass"), "assign reads the old value of 'w', which has been overwritten");
 }
 
 TEST(Verify, ConsecutiveUpdatesPass) {
@@ -109,7 +110,7 @@ TEST(VerifyDeath, UpdatedOutputAborts) {
   Updated graph;
   graph.build.output("y", graph.w);
   const Graph wrong = graph.build.finish();
-  EXPECT_DEATH(verify(wrong, "my_pass"), "output y has been updated");
+  EXPECT_DEATH(verify(wrong, "my_pass"), "output y is an old value, which has been overwritten");
 }
 
 TEST(VerifyDeath, MissingOutputAborts) {

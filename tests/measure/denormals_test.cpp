@@ -35,7 +35,7 @@ Sampling sampling_of(const std::vector<double>& seconds) {
   return sampling;
 }
 
-TEST(Denormals, DetectsARunThatSlowsDown) {
+TEST(HasSlowedDown, DetectsARunWhoseLastStepsAreSlower) {
   EXPECT_TRUE(has_slowed_down(sampling_of({9, 1, 1, 1, 1, 1, 1.5, 1.5, 1.5})));
   EXPECT_FALSE(has_slowed_down(sampling_of({9, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1})));
   EXPECT_FALSE(has_slowed_down(sampling_of({1, 1, 1, 9, 1, 1, 1, 1, 1})));

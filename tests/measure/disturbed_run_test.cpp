@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// Ten steps of one second each, in which part of the thread time was lost.
+// Ten steps of one second each. In each step, the threads lose `lost_per_step` seconds in total, counted in `counter`.
 Measurement steps_with(std::optional<double> MachineState::*counter, double lost_per_step) {
   Measurement run;
   run.before.*counter = 5.0;

@@ -78,7 +78,7 @@ TEST_F(Identity, FilesAreComparedByContent) {
   }
 }
 
-TEST_F(Identity, FormatIsDetectedFromTheFile) {
+TEST_F(Identity, DependsOnTheFormatOfTheDataFile) {
   EXPECT_NE(of({{"context", "8"}, {"data", file("a.bin", "0123456789")}}),
             of({{"context", "8"}, {"data", file("a.txt", "0123456789")}}));
 }

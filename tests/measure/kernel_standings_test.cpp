@@ -1,4 +1,4 @@
-// The best kernel according to the results of several close races.
+// KernelStandings: the best kernel according to the times of all races.
 #include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>

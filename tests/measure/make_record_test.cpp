@@ -146,7 +146,7 @@ TEST_F(MakeRecord, ReportsDifferingClocks) {
   EXPECT_NEAR(*near.host.difference, 0.01, 1e-9);
   EXPECT_THAT(near.verdict.reasons, Not(Contains(HasSubstr("clock"))));
   EXPECT_THAT(with_host(1.25).verdict.reasons,
-              Contains("the host's clock shows 25.0 % more than the device's for a step: 10.00 s against 8.000 s"));
+              Contains("the host's clock shows 25.0 % more time per step than the device's: 10.00 s against 8.000 s"));
   EXPECT_THAT(with_host(0.5).verdict.reasons, Contains(HasSubstr("50.0 % less")));
 }
 
@@ -171,7 +171,7 @@ TEST_F(MakeRecord, StatesMemorySetupTimesAndStoppingRule) {
   EXPECT_FALSE(result.kernels.empty());
 }
 
-TEST_F(MakeRecord, SplitsSlowStartExcessIntoParts) {
+TEST_F(MakeRecord, SplitsTheExtraTimeOfTheFirstStepsIntoParts) {
   run_.sampling.steps.clear();
   for (const double scale : {4.0, 2.0, 1.0, 1.0, 1.0}) run_.sampling.steps.push_back(step(scale));
   run_.sampling.warmup = 0;

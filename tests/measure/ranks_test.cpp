@@ -22,7 +22,7 @@
 namespace laptime::test {
 namespace {
 
-// A model whose matrix sizes are divisible by 4 ranks, except for the vocabulary.
+// A model whose matrix sizes can be divided evenly among 4 ranks, except for the vocabulary.
 RunConfig ranks_config(Edition edition, Precision dtype, Mode mode) {
   RunConfig config = tiny_config(edition, dtype);
   config.model.batch_size = 4;

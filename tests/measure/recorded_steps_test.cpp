@@ -235,7 +235,7 @@ TEST(RecordedSteps, NonFiniteLossEndsTheSeries) {
   EXPECT_TRUE(record.time.empty());
 }
 
-TEST(RecordedSteps, KeepSamplesOnAbort) {
+TEST(RecordedSteps, KeepTheirSamplesIfTheInputEndsEarly) {
   const RecordedPoint point = recorded_point({{"warmup", "2"}, {"steps", "10"}}, kPyTorch);
   RecordedSteps steps(point);
   for (int64_t n = 0; n < 5; ++n) steps.add(line_of(0.01));
@@ -248,7 +248,7 @@ TEST(RecordedSteps, KeepSamplesOnAbort) {
   EXPECT_EQ(record.config.json().at("steps"), 10);
 }
 
-TEST(RecordedSteps, RejectContradictingLines) {
+TEST(RecordedSteps, RejectContradictoryLines) {
   RecordedSteps steps(recorded_point({}, kPyTorch));
   StepLine line = line_of(1);
   line.keys.insert("begin");

@@ -17,7 +17,7 @@ std::vector<double> losses(const RunConfig& config, const TrainingOptions& optio
   return values;
 }
 
-TEST(MomentsInBFloat16, RoundAfterTheUpdate) {
+TEST(MomentsInBFloat16, AreRoundedAfterTheUpdate) {
   constexpr int kSteps = 6;
   for (const Optimizer optimizer : {Optimizer::k2025, Optimizer::k2026, Optimizer::kTorch}) {
     RunConfig config = tiny_config(Edition::k2025);

@@ -78,8 +78,8 @@ TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
   }
 }
 
-// Padded logits are read in place up to the last multiple of 16 bytes. The remaining column or row is copied and
-// padded: a column to 8 columns in rows of 64 elements, a row to 8 rows.
+// Padded logits are read or written in place up to the last multiple of 16 bytes. The remaining column or row is copied
+// and padded: a column to 8 columns, in rows that begin 64 elements apart, and a row to 8 rows.
 TEST(BlasProduct, SplitsProductsWithAlignedRows) {
   constexpr int64_t kRows = 64, kWidth = 32, kWords = 257;
   const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});

@@ -9,7 +9,7 @@
 namespace laptime::test {
 namespace {
 
-// Layouts with gaps in the targets or in log_sum_exp.
+// Arrangements in which the targets or log_sum_exp need not be contiguous.
 const std::vector<Arrangement> kCrossEntropyGaps{Arrangement::kReversed,  Arrangement::kTransposed,
                                                  Arrangement::kStrided,   Arrangement::kPadded,
                                                  Arrangement::kBroadcast, Arrangement::kMixed};

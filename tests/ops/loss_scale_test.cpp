@@ -50,7 +50,7 @@ std::vector<ConformanceCase> assign_unless_rows() {
 }
 LAPTIME_CONFORMANCE(AssignUnless, assign_unless_rows());
 
-// Steps that keep the scale and steps that grow it, each with and without an overflow. All results are exact.
+// Steps that would keep or grow the scale, each without and with an overflow. All results are exact.
 std::vector<ConformanceCase> number_rows() {
   std::vector<ConformanceCase> rows;
   for (const double found : {0.0, 1.0}) {

@@ -65,7 +65,7 @@ std::string error_by_library(const ConformanceCase& row, DType dtype, void (*lau
   return conformance_error(row, dtype, {.op = row.op, .name = "by_library", .launch = launch, .library = library});
 }
 
-// bias + a b of matrices, with the factors rounded by kRoundFactor, and the product by kRoundProduct.
+// Computes bias + a b for matrices a and b. kRoundFactor rounds the factors, and kRoundProduct the product.
 template <double (*kRoundFactor)(double), double (*kRoundProduct)(double)>
 void launch_addmm(const KernelCall& call) {
   const int64_t k_size = call.in[1].shape()[1];
@@ -101,7 +101,7 @@ TEST(LibraryTolerance, AcceptsRoundingBeforeTheBias) {
   constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;
-    // Our own kernels, and kernels with a float32 result, may not round the product before they add the bias.
+    // Our own kernels, and kernels with a float32 result, must not round the product before they add the bias.
     EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, kRounds, nullptr), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, kRounds), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, launch_addmm<unrounded, more>), "") << k;

@@ -51,7 +51,7 @@ Record made_record(const std::string& context, const std::string& dtype, const s
   return record;
 }
 
-// Two number types in two modes at context 128, and float32 eager at context 256.
+// Two dtypes in two modes at context 128, and float32 eager at context 256.
 PageInput five_points() {
   const auto point = [](const char* context, const char* dtype, const char* mode, double forward, double optimizer) {
     return made_record(context, dtype, mode,
@@ -189,7 +189,7 @@ TEST(Page, NamesPointsByTheOptionsThatDiffer) {
   EXPECT_THAT(page["title"].get<std::string>(), testing::StartsWith("small GPT, batch 4: one training step on "));
 }
 
-TEST(Page, ComparesPointsOfTheSameWorkWithABase) {
+TEST(Page, ComparesPointsThatDoTheSameWorkWithABaseline) {
   const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_THAT(page["groups"][0]["points"], ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(page["groups"][0]["base"], 0);
@@ -248,7 +248,7 @@ TEST(Page, StatesHowLongATrainingRunTakes) {
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
 }
 
-TEST(Page, PointsOfDifferentWorkHaveNoRatio) {
+TEST(Page, PointsThatDoDifferentWorkHaveNoRatio) {
   PageInput input = five_points();
   input.records = {input.records[0], input.records[4]};
   input.traces.resize(2);

@@ -85,7 +85,8 @@ TEST(Decompose, LowersAllCompositesThatAreNotKept) {
     const Graph lowered = decompose(model, {});
     verify(lowered, "decompose");
     for (const std::string& left : composites_of(lowered)) {
-      // A composite remains if PyTorch runs its form as one kernel. Lowering the graph again changes nothing.
+      // A composite remains if PyTorch runs it as one kernel with the same attributes. Lowering the graph again changes
+      // nothing.
       EXPECT_EQ(decompose(lowered, {}).nodes.size(), lowered.nodes.size()) << left;
     }
     EXPECT_TRUE(composites_of(decompose(model, {"rms_norm", "layer_norm"}))

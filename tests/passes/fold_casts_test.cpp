@@ -23,7 +23,7 @@ Graph without_unread_casts(const Graph& graph) {
   return folded;
 }
 
-// An RMSNorm, which can round its output, of a float32 tensor (4, 4).
+// An RMSNorm of a float32 tensor (4, 4). An RMSNorm can round its output.
 struct NormModel {
   Builder build;
   ValueId x = build.source("x", floats({4, 4}), Role::kInput);

@@ -47,7 +47,7 @@ TEST(OptimizerInBackward, WaitsForTheLastReaderOfAWeight) {
   EXPECT_EQ(ops_in_order(graph), (std::vector<std::string>{"neg", "square", "sub", "assign", "sum", "reshape"}));
 }
 
-// A node of an update that reads only states could run early, but it must stay next to the other nodes of the update.
+// A node that reads only states could run early, but it must stay next to the other nodes of its update.
 TEST(OptimizerInBackward, KeepsTheNodesOfAnUpdateTogether) {
   Builder build;
   const ValueId w = build.source("w", floats({4}), Role::kParameter);

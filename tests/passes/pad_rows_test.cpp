@@ -114,7 +114,7 @@ TEST(PadRows, PadsLogitsOfAnOddVocabulary) {
   }
 }
 
-TEST(PadRows, KeepsLosses) {
+TEST(PadRows, DoesNotChangeTheLosses) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     for (const RunConfig& config : {tiny_config(Edition::kGpt2, dtype), odd_config(dtype)}) {
       const std::vector<double> before = losses(config, padding_passes(config, false));

@@ -101,7 +101,7 @@ TEST(Compile, RunsKeptComposites) {
 }
 
 // The editions have tied and untied heads, with and without a bias.
-TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
+TEST(Compile, ComputesTheLossWithoutMaterializingAllLogits) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       SCOPED_TRACE(fmt::format("{} {}", name_of(edition), name_of(dtype)));

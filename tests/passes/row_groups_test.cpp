@@ -61,7 +61,7 @@ TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHead) {
   EXPECT_TRUE(forward_ends_in_head(graph_of(row_groups_config())));
 }
 
-TEST(RowGroups, ForwardOfLoweredOpsEndsBeforeBackwardLeavesTheHead) {
+TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHeadIfOpsAreLowered) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16}) {
     for (const char* lowered : {"linear", "cross_entropy"}) {
       RunConfig config = row_groups_config(dtype);

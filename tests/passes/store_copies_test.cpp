@@ -12,7 +12,8 @@ namespace {
 
 RunConfig small_step() { return tiny_config(Edition::k2025, Precision::kBFloat16); }
 
-// The passes of a step on a device whose products need casts before them. `store` enables store_copies.
+// The passes of a step on a device that, like a GPU, casts a value once for all its readers. `store` enables
+// store_copies.
 PipelineOptions passes(bool store) {
   PipelineOptions options = compile_options(small_step());
   options.shared_casts = SharedCasts::kKeep;

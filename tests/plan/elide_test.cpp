@@ -47,8 +47,8 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, true}));
 }
 
-// Only rank 0 could write the value in place, because its slice has offset 0 like the value. Rank 0 keeps the copy, so
-// that all ranks do the same work.
+// Only on rank 0 does the slice have offset 0, like the value, so only rank 0 could write the value in place. It keeps
+// the copy, so that all ranks do the same work.
 TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
   for (const int64_t begin : {0, 1}) {
     Step step;
@@ -58,7 +58,7 @@ TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
   }
 }
 
-TEST(Elide, StateReadInBetweenKeepsTheCopy) {
+TEST(Elide, StateReadBetweenComputeAndAssignKeepsTheCopy) {
   Step step;
   const ValueId next = mul_scalar(step.build, step.w, 2);
   step.build.output("y", exp(step.build, step.w));
@@ -66,7 +66,7 @@ TEST(Elide, StateReadInBetweenKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, ViewReadInBetweenKeepsTheCopy) {
+TEST(Elide, ViewReadBetweenComputeAndAssignKeepsTheCopy) {
   Step step;
   const ValueId turned = transpose(step.build, step.w, 0, 1);
   const ValueId next = mul_scalar(step.build, step.w, 2);
@@ -116,7 +116,7 @@ TEST(Elide, ElidesOnlyOneAssignmentOfAValue) {
 }
 
 // The first assigned value shares the storage of the state, so a later read of this value reads the state.
-TEST(Elide, ReadingAnElidedValueLaterKeepsTheNextCopy) {
+TEST(Elide, LaterReadOfTheFirstValueKeepsTheSecondCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);

@@ -117,7 +117,7 @@ TEST(MemoryPlan, PlacementRoundsBytesButTheLivePeakDoesNot) {
   EXPECT_EQ(plan.arena_bytes, 64 + 128);
 }
 
-TEST(MemoryPlan, RandomLiveRangesNeverShareAByte) {
+TEST(MemoryPlan, OverlappingRandomLiveRangesNeverShareAByte) {
   for (uint64_t round = 0; round < 300; ++round) {
     uint64_t state = round * 1000;
     const auto below = [&](uint64_t bound) { return static_cast<int64_t>(splitmix64(++state) % bound); };

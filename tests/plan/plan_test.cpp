@@ -42,7 +42,7 @@ const Kernel* with_workspace(const Signature& signature) {
   return &kernel;
 }
 
-// First and last step of a buffer, according to the actions.
+// The first and last step of the plan during which a buffer is allocated, according to the plan's actions.
 struct Life {
   int first = -1;
   int last = -1;

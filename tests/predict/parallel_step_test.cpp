@@ -92,7 +92,7 @@ TEST(ParallelTime, WiderValuesMoveMoreBytes) {
   const double values = 7.0 / 8 * 1000 * 1000;  // values per link in each of the two halves of an all-reduce
   EXPECT_NEAR(more(step_of(2, {.ranks = 8, .tensor = 8}), &ParallelTime::exposed_tensor), 2 * 4 * 2 * 2 * values / link,
               1e-12);
-  constexpr double kExposed = 0.3;  // exposed fraction of communication that is shorter than computation
+  constexpr double kExposed = 0.3;  // fraction of overlapped communication that still costs time
   const double parameters = 7.0 / 8 * 1e9;
   EXPECT_NEAR(more(step_of(2, {.ranks = 8, .shard = Shard::kParameters}), &ParallelTime::exposed_data),
               kExposed * 3 * 2 * parameters / link, 1e-12);
@@ -117,7 +117,7 @@ TEST(ParallelTime, RejectsMachinesWithoutLinks) {
   EXPECT_THROW(parallel_time(times(), sheet, kWork, step_of(2, {.ranks = 2})), Error);
 }
 
-TEST(RankBytes, ZeroShardingDividesStatesAmongRanks) {
+TEST(RankBytes, ShardingDividesStatesAmongRanks) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](Shard shard) {
     return rank_bytes(model, false, step_of(10, {.ranks = 8, .shard = shard}), {});

@@ -66,7 +66,8 @@ TEST_F(FitRecompute, SlowRecomputesOnlyAsManyLayersAsNeededToFit) {
 
 TEST_F(FitRecompute, SuggestsOptionsThatSaveMemoryIfNothingFits) {
   const FittedRecompute fitted = fit(1, {{"mode", "compile"}});
-  EXPECT_THAT(fitted.advice, HasSubstr("no other --recompute needs less memory than " + typed_recompute(fitted.text)));
+  EXPECT_THAT(fitted.advice,
+              HasSubstr("no other --recompute value needs less memory than " + typed_recompute(fitted.text)));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
 }
 

@@ -123,7 +123,7 @@ TEST(MemoryLimit, SlowAutoAdviceStatesThePlannedPeak) {
   const Options small{{"model", "small"}, {"device", "roofline:l4"}};
   const auto memory_of = [&](const Options& more) { return *explain(point_of(small, more), {}).memory; };
   const std::string advice = memory_of({{"memory-limit", "1GiB"}}).advice;
-  EXPECT_THAT(advice, StartsWith("no other --recompute needs less memory than "));
+  EXPECT_THAT(advice, StartsWith("no other --recompute value needs less memory than "));
   const int64_t advised = memory_of({{"optimizer-in-backward", "true"}, {"recompute", "block"}}).predicted_peak_bytes;
   EXPECT_THAT(advice, HasSubstr("with --optimizer-in-backward needs " + format_bytes(advised)));
 }
@@ -136,7 +136,7 @@ TEST(MemoryLimit, AutoSuggestsOptionsThatSaveMemory) {
   EXPECT_THAT(explanation.memory->does_not_fit,
               testing::EndsWith("the step may use 1000 B (--memory-limit); " + advice));
   EXPECT_THAT(print(explanation), HasSubstr("the step may use 1000 B (--memory-limit); " + advice));
-  EXPECT_THAT(advice, AllOf(StartsWith("no other --recompute needs less memory than "),
+  EXPECT_THAT(advice, AllOf(StartsWith("no other --recompute value needs less memory than "),
                             HasSubstr("with --optimizer-in-backward needs ")));
   EXPECT_THAT(explain(on_l4({{"memory-limit", "1kB"}, {"pass", "forward_backward"}}), {}).memory->does_not_fit,
               testing::Not(HasSubstr("optimizer-in-backward")));

@@ -285,7 +285,7 @@ TEST(LaunchCosts, ReportTheRateOfTheFastestProduct) {
   EXPECT_EQ(of_short_launches.products().flops_per_second, 0);
 }
 
-TEST(LaunchTimes, ReachedSharesOverrideMeasuredRates) {
+TEST(LaunchTimes, FractionsOfPeakOverrideMeasuredRates) {
   const std::filesystem::path folder(testing::TempDir());
   const std::string sheet =
       "title = \"Paper\"\nsource = \"a note\"\nmemory = \"8GiB\"\nbandwidth = 100e9\nlaunch = 1e-6\nfloat32 = 1e12\n";

@@ -62,7 +62,7 @@ Finding finding(const PlannedPoint& point, std::string_view kind) {
 
 Table plan_of_points(const std::vector<PlannedPoint>& points) { return table_named(plan_answer(points, {}), "plan"); }
 
-TEST(PlanAnswer, StartsWithFitTimeAndThroughput) {
+TEST(PlanAnswer, StartsWithFitThenTimeAndThroughput) {
   PlannedPoint point{.record = planned(), .largest_batch = 7, .largest_context = 3780};
   EXPECT_EQ(text(point), R"(fits: 1.00 MiB
 3.00 s per step   341 tokens/s   1B tokens: 976,563 steps, 34 days

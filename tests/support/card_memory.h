@@ -17,8 +17,8 @@ class CardMemory {
 
   // Copies a tensor to the device. The tensor must outlive this object.
   void put(GuardedTensor& tensor);
-  // Returns the same view of the device copy of a tensor that was passed to put(). A view without memory is returned
-  // unchanged.
+  // Returns the view of the device copy that corresponds to `view`, which must show a tensor passed to put(). A view
+  // without memory is returned unchanged.
   TensorView on_card(const TensorView& view) const;
   std::vector<TensorView> on_card(const std::vector<TensorView>& views) const;
   // Copies all tensors back to the host.

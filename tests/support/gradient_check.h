@@ -15,9 +15,9 @@ struct GradientCase {
   std::vector<int> outputs{0};
 };
 
-// The loss is the sum of all output elements, multiplied by random weights. For each element of each input, the
-// gradient that the op card builds must equal the derivative of the loss, within 1e-6 of the largest element of that
-// gradient.
+// The loss is a weighted sum of the elements of the outputs, with a random weight for each. For each element of each
+// input, the gradient that the op card builds must equal the derivative of the loss, within 1e-6 of the largest element
+// of that gradient.
 void expect_gradient(const GradientCase& test);
 
 }  // namespace laptime::test

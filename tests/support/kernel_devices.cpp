@@ -1,4 +1,4 @@
-// Runs kernels on CPU threads, CUDA kernels on the host, the libraries of tests/fake_cuda, or a real GPU.
+// Runs CPU kernels on threads, and CUDA kernels on the host, with the libraries of tests/fake_cuda, or on a real GPU.
 #include "support/kernel_devices.h"
 
 #include <dlfcn.h>

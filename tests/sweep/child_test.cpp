@@ -116,7 +116,7 @@ TEST(Child, ReportsProgressButNotEveryShortStep) {
   EXPECT_EQ(heard[2].expected, 1000);
 }
 
-TEST(Child, ReportsFatalSignalWithItsStep) {
+TEST(Child, FatalSignalIsReportedWithTheStep) {
   const Record record = record_of([](const PointHooks& hooks) {
     hooks.progress({"steps", 3, 10, 0.5});
     std::signal(SIGSEGV, SIG_DFL);
@@ -210,7 +210,7 @@ TEST(Child, TruncatedResultIsAFailure) {
   EXPECT_EQ(record.status, Status::kFailed);
 }
 
-TEST(Child, SlowKillsChildThatClosesItsPipes) {
+TEST(Child, SlowIsKilledIfItClosesItsPipes) {
   const Record record = record_of([](const PointHooks&) {
     for (int descriptor = 1; descriptor < 64; ++descriptor) close(descriptor);
     std::this_thread::sleep_for(1h);
@@ -234,7 +234,7 @@ TEST(Child, TimeoutKillsTheChild) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("300.0 ms"), HasSubstr("after step 2 of 9"), HasSubstr("--timeout")));
 }
 
-TEST(Child, SlowKillsHungChildBeforeTheTimeout) {
+TEST(Child, SlowIsKilledBeforeTheTimeoutIfItHangs) {
   const auto start = std::chrono::steady_clock::now();
   const Record record = record_of(
       [](const PointHooks& hooks) {
@@ -248,7 +248,7 @@ TEST(Child, SlowKillsHungChildBeforeTheTimeout) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("hung"), HasSubstr("after step 2 of 9")));
 }
 
-TEST(Child, SlowKillsStoppedChild) {
+TEST(Child, SlowIsKilledIfItIsStopped) {
   const Record record = record_of(
       [](const PointHooks&) {
         raise(SIGSTOP);

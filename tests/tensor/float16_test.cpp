@@ -1,5 +1,5 @@
-// float16 and bfloat16 are rounded to nearest even, and every float16 value survives the conversion to float32 and
-// back.
+// Conversions to float16 and bfloat16 round to nearest even, and every float16 value survives the conversion to float32
+// and back.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -90,7 +90,7 @@ class Kernels(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    def test_judges_the_worst_point_except_small_ones(self):
+    def test_judges_the_worst_point_and_ignores_small_ones(self):
         def point(predicted, reserved):
             return record() | {"memory": {"predicted_peak_bytes": predicted, "reserved_bytes": reserved}}
 

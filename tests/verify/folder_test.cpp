@@ -74,7 +74,7 @@ std::string reading_error(const std::string& folder) {
   return test::error_of([&] { read_golden(folder); });
 }
 
-TEST(GoldenFolder, DetectsChangedRopeTheta) {
+TEST(GoldenFolder, ChangedRopeThetaFailsVerification) {
   const FolderCopy folder("llama");
   folder.replace("config.json", "\"rope_theta\": 10000.0", "\"rope_theta\": 11000.0");
   RunConfig machine;

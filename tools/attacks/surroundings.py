@@ -135,7 +135,7 @@ def full_disk(setting: Setting) -> list[Outcome]:
     stored = json.loads((setting.folder / "show.json").read_text())
     errors = (setting.folder / "bench.err").read_text()
     outcome.figures = {"points": len(shown), "stored": len(stored)}
-    if len(shown) != points or done.stdout.strip() != "1" or f"of {points} records are not in the store" not in errors:
+    if len(shown) != points or done.stdout.strip() != "1" or f"of {points} records could not be stored" not in errors:
         outcome.problems.append(f"exit code {done.stdout.strip()}, {len(shown)} of {points} shown: {errors[-300:]}")
     if not 0 < len(stored) < points:
         outcome.problems.append(f"{len(stored)} of {points} stored")

@@ -30,7 +30,7 @@ class IndexRanges {
   class Taker {
    public:
     Taker(IndexRanges& ranges, int thread) : ranges_(ranges), thread_(thread) {}
-    // Returns the next index of the thread's own range or, when that range is empty, of a later range. Returns nothing
+    // Returns the next index of the thread's own range or, when that range is empty, of another range. Returns nothing
     // if all indices are taken.
     std::optional<int64_t> next() {
       for (; empty_ < ranges_.ranges_in_use_; ++empty_) {

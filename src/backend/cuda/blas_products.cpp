@@ -131,7 +131,8 @@ void BlasProducts::prepare(const BlasProduct& product) {
   const auto index = static_cast<size_t>(product.algorithm);
   if (index >= proposed.size())
     throw MissingProposal(
-        fmt::format("cuda: cuBLASLt proposes {} algorithms for a product of {} x {} x {}; there is no algorithm {}",
+        fmt::format("cuda: cuBLASLt proposes {} algorithms for a product of {} x {} x {}; there is no algorithm {}; "
+                    "name another kernel in a --kernels file",
                     proposed.size(), product.m, product.n, product.k, index + 1));
   prepared->algorithm = proposed[index];
   prepared_.emplace(product, std::move(prepared));

@@ -38,7 +38,7 @@ class CudaBackend::Branches {
                                         << 20;  // bytes; a branch is added only if the GPU has this much free
   // For each branch, the number of its latest point that precedes a given point; 0 if there is none.
   using LatestPoints = std::array<size_t, kMostBranches>;
-  // A place in a branch: after a launch, or where launches begin after a join.
+  // A place in a branch: after a launch, or before the first launch since begin() or join().
   struct Point {
     size_t branch = 0;
     LatestPoints precedes{};  // including the point itself
@@ -53,7 +53,7 @@ class CudaBackend::Branches {
   std::vector<Point> points_;                        // number 0 is unused
   std::array<LatestPoints, kMostBranches> known_{};  // points that precede the next launch of each branch
   size_t current_ = 0;                               // branch of the latest launch
-  size_t start_ = 0;  // number of the point where launches begin after the last join; 0 before the first join
+  size_t start_ = 0;  // number of the point before the launches since the last begin() or join(); 0 if there are none
   Hazards hazards_;   // among the launches since the last join
 };
 

@@ -78,7 +78,7 @@ class CudaBackend::Pool : public StepPool {
   }
   void free(std::byte* address) override {
     const auto found = allocated_.find(address_of(address));
-    LAPTIME_CHECK(found != allocated_.end(), "this address is not from the pool");
+    LAPTIME_CHECK(found != allocated_.end(), "freed an address that this pool did not allocate");
     owner_.note_failure(owner_.driver_->cuMemFreeAsync(found->first, owner_.stream_->handle), "cuMemFreeAsync");
     count(-found->second);
     allocated_.erase(found);
@@ -308,7 +308,7 @@ void CudaBackend::launch(const Launch& launch) {
 
 void CudaBackend::join(Group& group) {
   std::shared_ptr<const Nccl> nccl = find_nccl();
-  if (nccl == nullptr) throw Error("cuda: NCCL is not installed");
+  if (nccl == nullptr) throw Error("cuda: communication between ranks needs NCCL, which is not installed");
   LAPTIME_CHECK(branches_ == nullptr, "join() must come before the first recording");
   communication_ = std::make_unique<Communication>(*this, std::move(nccl), group);
 }

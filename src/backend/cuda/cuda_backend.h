@@ -96,7 +96,7 @@ class CudaBackend : public Backend {
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
     std::unique_ptr<BlasProducts> products_;  // null if the library is missing
-    DeviceAddress workspace_ = 0;             // for products in this stream; not counted as held, like the context
+    DeviceAddress workspace_ = 0;             // for products in this stream; like the context, not counted as held
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
   };
@@ -148,7 +148,7 @@ class CudaBackend : public Backend {
   bool is_watched_ = false;
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()
-  std::unique_ptr<Branches> branches_;            // null before the first recording, and with communication
+  std::unique_ptr<Branches> branches_;            // null until record() uses branches
   std::deque<Mark> marks_;                        // in a deque, because marks must not move
   std::vector<Mark*> pending_;                    // the marks recorded since the last synchronize()
   // Times of events are float32 milliseconds since the origin event. The origin, at `origin_time_` on the device's

@@ -1,4 +1,4 @@
-// Measures the highest rates of a card: matrix products in each arithmetic, and copies within its memory.
+// Measures the peak rates of a GPU: matrix products in each number format, and copies within its memory.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -43,7 +43,7 @@ Tensor scale_of(DnnGraph& graph, const DnnAttention& attention) {
   return graph.number(static_cast<float>(1 / std::sqrt(static_cast<double>(attention.width))));
 }
 
-// Sets scores that the causal mask hides to -inf.
+// Replaces the scores that the causal mask hides with -inf.
 Tensor masked(DnnGraph& graph, const DnnAttention& attention, Tensor scores) {
   if (!attention.causal) return scores;
   const Tensor row = graph.index(scores, 2);

@@ -24,7 +24,7 @@ class DnnDescriptor {
   DnnDescriptor& operator=(const DnnDescriptor&) = delete;
   ~DnnDescriptor();
 
-  // `type` is cuDNN's constant for the type of the values. Throws Error if cuDNN reports a failure, as finalize() does.
+  // `type` is cuDNN's constant for the type of the values. Like finalize(), throws Error if cuDNN reports a failure.
   template <class T>
   void set(int attribute, int type, std::span<const T> values) {
     set(attribute, type, static_cast<int64_t>(values.size()), values.data());

@@ -267,7 +267,10 @@ ExitCode run_point(const RankPipes& /*ranks*/) {
         "laptime point: laptime bench --launcher runs this command and writes a point to its standard input; run "
         "laptime bench instead");
   const Descriptor messages(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (messages < 0) throw Error("laptime point: standard output is closed, but the sweep reads messages from it");
+  if (messages < 0)
+    throw Error(
+        "laptime point: standard output is closed, but the sweep reads messages from it; use a launcher that keeps it "
+        "open");
   dup2(STDERR_FILENO, STDOUT_FILENO);  // keeps the output of libraries out of the messages
   serve_point(STDIN_FILENO, messages);
   return ExitCode::kOk;

@@ -58,7 +58,7 @@ struct PlanOptions {
     const auto of_ranks = own_options("Ranks", visit);
     own("view", "what to show for a single point", self.view);
     own("largest", "also find the largest batch and context that fit (always done for a single point)", self.largest);
-    own("grid", "show only the grid of peaks and what fits; several times faster", self.grid);
+    own("grid", "show only a grid of the points' peak memory and whether they fit; several times faster", self.grid);
     own("recompute-curve",
         "show memory against time for every way to save memory: recomputation, the optimizer in "
         "backward, moments in bfloat16, micro-batches",
@@ -71,8 +71,8 @@ struct PlanOptions {
     own("html", "for --published: page to write, one self-contained file", self.html,
         {.otherwise = "none", .value = "FILE"});
     of_ranks("best",
-             "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
-             "step that fits",
+             "find the fastest step that fits, over all combinations of sharding, tensor-parallel ranks, "
+             "pipeline-parallel ranks, micro-batches and recomputation",
              self.best);
     of_ranks("price-file", "TOML file with the price of one GPU-hour per device: h100 = 2.5", self.price_file,
              {.otherwise = "none", .value = "FILE.toml"});
@@ -111,7 +111,7 @@ constexpr std::array kOptionRules{
     OptionRule{"ranks", "best by price-file", kIsNeededBy,
                "the option applies to several GPUs; give their number and a machine, such as --ranks 8 --device h100"},
     OptionRule{"ranks", "grid largest optimizer-in-backward recompute-curve view", kExcludes,
-               "the second one plans a single rank"},
+               "--ranks plans several ranks, the other option only one"},
     OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},
     OptionRule{"best", "micro-batches pipeline-parallel recompute shard tensor-parallel", kExcludes,
                "--best searches for the best value"},
@@ -224,7 +224,7 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
   for (const ResolvedPoint& point : points) {
     if (point.config.pass != Pass::kStep)
       throw Error::format(
-          "laptime plan: --pass {}: several ranks are predicted only for whole steps; use --pass step, or leave out "
+          "laptime plan: --pass {}: only whole steps are predicted for several ranks; use --pass step, or leave out "
           "--ranks",
           name_of(point.config.pass));
     if (point.config.accumulate) throw Error("laptime plan: --ranks excludes --accumulate; use --micro-batches");
@@ -418,10 +418,10 @@ constinit const Command kPlan{
     .details =
         "Takes the options of bench that describe a point, but runs nothing. On this machine, times come from launches "
         "that laptime calibrate and earlier runs measured at the nearest sizes. On a described machine (--device "
-        "roofline:NAME) they come from the fraction of data-sheet peaks that programs reach, or are bounds if that is "
-        "unknown; --as predicts PyTorch's times. A single point gets a short summary with the largest batch and "
-        "context that fit; several points are shown as a table. For a point that does not fit, laptime searches for "
-        "the least recomputation, and eager points are also planned in compile mode; --grid skips both.",
+        "roofline:NAME) they come from the fraction of data-sheet peaks that programs reach, or are bounds if that "
+        "fraction is unknown; --as predicts another program, such as PyTorch. A single point gets a short summary with "
+        "the largest batch and context that fit; several points are shown as a table. laptime also searches for the "
+        "least recomputation that makes a point fit, and plans eager points in compile mode; --grid skips both.",
     .options =
         [] {
           return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});

@@ -31,10 +31,10 @@ OptionRow as_described(OptionRow row) {
   row.option.axis = false;
   if (row.option.flag == "mode" || row.option.flag == "threads") row.fallback = "not stated";
   if (row.option.flag == "dtype") row.fallback += " if the model is named";
-  if (row.option.flag == "model") row.fallback = "none: the model is unknown";
+  if (row.option.flag == "model") row.fallback = "none, so the model is unknown";
   if (row.option.flag == "context" || row.option.flag == "batch") row.fallback = "none; required with --model";
   if (row.option.flag == "device") {
-    row.option.help = "device that runs the steps; a share of the peak is given only for the CPU";
+    row.option.help = "device that runs the steps; the share of the peak is reported only for the CPU";
     row.option.value = "auto|cpu|cuda";
   }
   return row;

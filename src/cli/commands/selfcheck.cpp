@@ -55,7 +55,8 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
                        is_right ? "" : ": other programs interrupt, or the processor's clock rate changes"),
            is_right},
           {"disturbance",
-           fmt::format("{} loops of {}: the slowest tenth takes at least {:.1f} % longer; {:.2f} % of the time is lost",
+           fmt::format("{} loops, median {}: the slowest tenth takes at least {:.1f} % longer; {:.2f} % of the time is "
+                       "lost",
                        loops.loops, format_seconds(loops.median.count()),
                        100 * (loops.slowest_tenth / loops.median - 1), 100 * loops.lost),
            loops.lost <= kMostLost}};
@@ -96,7 +97,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   if (points.size() != 1) throw Error("laptime selfcheck: only one point can be checked; give each option one value");
   if (points.front().is_predicted())
-    throw Error("laptime selfcheck: a predicted device has no noise; leave --device out");
+    throw Error("laptime selfcheck: predicted times have no noise; leave --device out");
   AnswerOutput output(config);
   const Seconds budget{points.front().config.budget};
   const RoundsRequest request{.a = points.front(),
@@ -163,7 +164,8 @@ struct VerifyOptions {
     const auto own = own_options("Output", visit);
     const auto of_arithmetic = own_options("Arithmetic", visit);
     own("verbose", "show every comparison", self.verbose);
-    of_arithmetic("tf32", "check TF32 products (GPUs only) with TF32 tolerances, instead of the types of the file",
+    of_arithmetic("tf32",
+                  "check only TF32 products (on a GPU), with TF32 tolerances, instead of the number types in the file",
                   self.tf32);
   }
 };
@@ -232,7 +234,7 @@ constinit const Command kSelfcheck{
         "Times the clock, an empty step and loops of known work, and compares a small step with itself as laptime "
         "compare does. Shows which differences can be detected now, and how long that takes. Takes the options of "
         "bench, so you can check your own step. The exit code is 1 if a step differs from itself, if ten times "
-        "the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
+        "the work does not take ten times as long, or if more than a quarter of the time is lost to interruptions.",
     .options =
         [] {
           return with_defaults(answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"}),

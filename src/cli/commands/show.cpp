@@ -129,10 +129,11 @@ constinit const Command kShow{
     .arguments = "[FILTER] [OPTIONS]",
     .summary = "show stored records as a table",
     .details =
-        "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\". OP is "
+        "FILTER is one or more comparisons 'column OP value', joined by 'and' or 'or': laptime show \"model = small "
+        "and ctx >= 256\". OP is "
         "one of = != < <= > >= or ~, which looks for text anywhere in the value (name ~ compile). 'column in (a, b)' "
         "matches any of the values, and 'not' before a comparison or '(' inverts it. "
-        "With --verbose the reasons for verdicts, set-up and first steps are printed below each row.",
+        "With --verbose, set-up, first steps and the reasons for the verdict are printed below each row.",
     .options =
         [] {
           std::vector<OptionRow> of_output = option_rows<OutputConfig>();
@@ -151,7 +152,7 @@ constinit const Command kHistory{
         "Follows a metric of stored records, point by point and machine by machine: laptime history \"model = small\" "
         "--metric forward_time. A level has at least three values. It changes where the values before and after "
         "differ more than in 99 of 100 random orders of all values. FILTER selects records as in laptime show; those "
-        "of laptime calibrate, compare and selfcheck are left out unless it names their sweep or run.",
+        "of laptime calibrate, compare and selfcheck are left out unless FILTER names their sweep or run.",
     .options =
         [] {
           return with_formats(

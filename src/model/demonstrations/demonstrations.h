@@ -20,9 +20,9 @@ Graph accumulation_graph(const Accumulation& accumulation);
 struct ToySizes {
   static constexpr int64_t kInputs = 5, kHidden = 10, kOutputs = 20;
 };
-// Linear(5, 10, no bias) -> ReLU -> LayerNorm(10) -> Linear(10, 20, no bias) on the row "x" [1, 5], the mean squared
-// error with "targets" [1, 20], and the gradients of all parameters, before any pass. `real` is the type of the
-// parameters. The outputs are "first layer", "layer norm", "logits", "loss", and "grad/" + parameter.
+// The graph, before any pass, of Linear(5, 10, no bias) -> ReLU -> LayerNorm(10) -> Linear(10, 20, no bias) on the row
+// "x" [1, 5], the mean squared error with "targets" [1, 20], and the gradients of all parameters. `real` is the type of
+// the parameters. The outputs are "first layer", "layer norm", "logits", "loss", and "grad/" + parameter.
 Graph toy_model_graph(DType real);
 
 // Layer norm over "x" [1, width], without weight and bias, with the outputs "variance" and "y". It is computed

@@ -71,7 +71,7 @@ constexpr GptEdition kLlama{
 constexpr GptEdition kQwen2 = [] {
   GptEdition edition = kLlama;
   edition.edition = Edition::kQwen2;
-  edition.about = "Qwen2 and Qwen2.5 as in transformers: as llama, with biases of q, k and v";
+  edition.about = "Qwen2 and Qwen2.5 of transformers: like llama, with biases of q, k and v";
   edition.norm_eps = 1e-6;
   edition.qkv_bias = true;
   edition.takes = kQwen2Options;
@@ -81,7 +81,7 @@ constexpr GptEdition kQwen2 = [] {
 constexpr GptEdition kQwen3 = [] {
   GptEdition edition = kLlama;
   edition.edition = Edition::kQwen3;
-  edition.about = "Qwen3 as in transformers: as llama, with an RMSNorm on each head of q and k";
+  edition.about = "Qwen3 of transformers: like llama, with an RMSNorm on each head of q and k";
   edition.norm_eps = 1e-6;
   edition.head_norms = true;
   edition.takes = kQwen3Options;
@@ -112,7 +112,7 @@ constexpr GptEdition kGpt2{
 constexpr GptEdition kGpt2Hf = [] {
   GptEdition edition = kGpt2;
   edition.edition = Edition::kGpt2Hf;
-  edition.about = "GPT-2 as in transformers: as gpt2, with the ops that the library runs in eager mode";
+  edition.about = "GPT-2 of Hugging Face transformers: like gpt2, with the ops that transformers runs in eager mode";
   edition.feed_forward = FeedForward::kGeluNew;
   edition.is_of_library = true;
   edition.kept_by_eager = kLibraryKernels;
@@ -153,8 +153,9 @@ constexpr std::array kEditions{
                      .warmup = 5,
                      .steps = 10}},
     GptEdition{.edition = Edition::k2026,
-               .about = "the course's model after 2025: as edition 2025, but with RoPE on two halves and weight decay "
-                        "before the update",
+               .about =
+                   "the course's later model: like edition 2025, but RoPE pairs the halves of a head, and weight decay "
+                   "comes before the update",
                .norm = nn::NormKind::kRms,
                .rope = RopeForm::kHalves,
                .feed_forward = FeedForward::kSwiglu,

@@ -403,7 +403,7 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
   if (edition.rope && (rotated % 2 != 0 || rotated == 0)) {
     throw Error::format(
         "RoPE rotates pairs of elements, so it cannot rotate {} of the {} elements of a head; change --d-model, "
-        "--num-heads or --head-dim",
+        "--num-heads, --head-dim or --rotary-share",
         rotated, model.d_head());
   }
 }
@@ -446,7 +446,7 @@ void check(const RunConfig& config) {
   };
   if (config.crop_context && edition.rope) {
     throw Error::format(
-        "--crop-context needs a position table, and edition {} has none; give --edition {}, or --context",
+        "--crop-context needs a position table, and edition {} has none; give --edition {}, or use --context instead",
         name_of(model.edition), editions_with_positions());
   }
 }

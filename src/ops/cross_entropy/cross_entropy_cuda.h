@@ -26,7 +26,7 @@ LAPTIME_DEVICE bool has_packs(const DeviceRows& logits) {
 // The distance between adjacent columns of a pack.
 using PackStep = std::integral_constant<int64_t, 1>;
 
-// Calls body(column, step, logits) for the logits in the row at `row` that this thread of a block processes; logits[i]
+// Calls body(column, step, logits) for groups of the logits that this thread processes in the row at `row`; logits[i]
 // is in column `column` + i `step`. If `in_packs`, logits are loaded in packs, with a step of 1. A row may start at any
 // element, so single logits may precede and follow the packs. Otherwise logits are loaded in groups of eight, and the
 // remaining ones one by one.

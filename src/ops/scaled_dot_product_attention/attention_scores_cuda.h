@@ -43,8 +43,8 @@ struct AttentionWeights {
 LAPTIME_CUDA_KERNEL(AttentionWeights, attention_weights)
 
 // One block per row of scores and of grad_weights, which are products of grad_values and v. Turns scores into weights,
-// and grad_weights into the gradients of the scores: weight * (grad_weight - product) * scale, with the row's element
-// of `products`.
+// and grad_weights into the gradients of the scores: weight * (grad_weight - product) * scale, where product is the
+// row's element of `products`.
 struct AttentionScoreGradients {
   struct Args {
     float* scores;

@@ -31,7 +31,7 @@ struct HeadRows {
   HeadRows from(int64_t row) const { return {data + row * stride, stride}; }
 };
 
-// Head `head` of an operand [B, h, T, d], counted over all batches.
+// Head `head` of an operand [B, h, T, d]; 0 <= head < B h.
 template <class Element>
 HeadRows<Element> head_rows(const TensorView& view, int64_t head) {
   const int64_t heads = view.shape()[1];

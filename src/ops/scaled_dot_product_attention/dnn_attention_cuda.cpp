@@ -37,7 +37,7 @@ std::string refusal(const Signature& signature) {
   const Shape& shape = q.shape();
   if (!is_16_bit_float(q.dtype)) return fmt::format("operands are {}, not bfloat16 or float16", name_of(q.dtype));
   if (signature.attributes.as<AttentionAttributes>().dropout_p > 0)
-    return "the dropout mask of cuDNN differs from ours";
+    return "the dropout mask of cuDNN differs from that of laptime";
   if (is_backward(signature) && q.dtype == DType::kFloat16 && shape[1] > signature.in[1].shape()[1])
     return "the gradients of keys for a single query head may be too large for float16";
   if (shape[3] > kWidest || shape[3] % kElements != 0)

@@ -230,9 +230,9 @@ double attention_flops(const Signature& s) {
 }
 
 // Heads wider than kWidestFusedHead are computed as products of whole rows, whether the op is lowered or not. Without
-// lowering, the op saves memory by recomputing the scores in backward. Recomputing is not worthwhile if the sequence is
-// no longer than a head is wide, because the scores then take little memory. On a GPU, only a slow kernel supports
-// dropout, and none supports 16-bit heads wider than kWidestFusedHeadOnGpu.
+// lowering, the op saves memory by recomputing the scores in backward. Recomputing is not worthwhile if T <= d, because
+// the scores then take little memory. On a GPU, only a slow kernel supports dropout, and none supports 16-bit heads
+// wider than kWidestFusedHeadOnGpu.
 bool is_faster_lowered(const Attributes& attributes, std::span<const TensorType> in, bool on_gpu) {
   const Shape& shape = in[0].shape();  // [B, h, T, d]
   if (on_gpu && (shape[3] > kWidestFusedHeadOnGpu || attributes.as<AttentionAttributes>().dropout_p > 0)) return true;

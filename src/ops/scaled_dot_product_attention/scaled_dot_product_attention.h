@@ -17,8 +17,8 @@ extern const OpCard kScaledDotProductAttention;
 // memory order of its input. The attributes are the same as in forward.
 extern const OpCard kScaledDotProductAttentionBackward;
 
-// The widest head whose scores are computed block by block. Wider heads are computed as products of whole rows of
-// scores.
+// The widest head whose scores are computed block by block. For wider heads, whole rows of scores are computed and
+// then multiplied by the values.
 inline constexpr int64_t kWidestFusedHead = 256;
 // The widest head that the fused GPU kernels support in every number type.
 inline constexpr int64_t kWidestFusedHeadOnGpu = 128;

@@ -43,8 +43,8 @@ int64_t tiles_backward_workspace(const Signature& signature) {
   return attention::backward_workspace<float, attention::tiles::BackwardPart>(signature);
 }
 
-// Rejects heads of up to kMaxWidth columns, which other kernels handle, and 16-bit operands with AmxSplit, which
-// multiplies only float32 factors.
+// Rejects heads of up to kMaxWidth columns, which other kernels handle. AmxSplit multiplies only float32 factors, so it
+// also rejects 16-bit operands.
 template <class Implementation>
 std::string products_refusal(const Signature& signature) {
   if (width_of(signature) <= kMaxWidth) return fmt::format("this kernel is only for heads wider than {}", kMaxWidth);
@@ -99,7 +99,7 @@ std::vector<Kernel> products_kernels() {
 namespace pairs = avx512_bf16::attention::pairs;
 
 std::string amx_refusal(const Signature& signature) {
-  if (signature.in[0].dtype == DType::kFloat16) return "operands are float16, which AMX does not support";
+  if (signature.in[0].dtype == DType::kFloat16) return "operands are float16, which this AMX kernel does not support";
   if (width_of(signature) > pairs::kMaxPairsWidth) return fmt::format("heads are wider than {}", pairs::kMaxPairsWidth);
   return attention_refusal(signature);
 }

@@ -170,7 +170,7 @@ TEST(SplitProduct, ErrorOfASingleProductIsBelowThreeRoundings) {
 }
 
 // If terms of a sum cancel, the error stays a small fraction of |A||B|, as with fused multiply-adds.
-TEST(SplitProduct, HandlesCancellation) {
+TEST(SplitProduct, CancellationKeepsTheErrorWithinTheBound) {
   Factors factors = random_factors(200, 0, 0, 0);
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t x = 0; x < 100; ++x)
@@ -205,7 +205,7 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   }
 }
 
-TEST(SplitProduct, HandlesTheLargestFiniteNumbers) {
+TEST(SplitProduct, LargestFiniteNumbersDoNotOverflow) {
   for (const float value : {kLargest, -kLargest, std::bit_cast<float>(0x7F7F8000U)}) {
     for (const float factor : {1.0F, 0.5F, -1.0F, 0x1p-100F}) {
       const std::vector<float> c =

@@ -50,7 +50,7 @@ TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
 // The first index waits for all other indices, so other threads must steal the rest of its range.
 TEST_P(TeamSizes, IdleThreadsStealWork) {
   Team team(GetParam());
-  if (team.size() == 1) return;  // there is no other thread to steal
+  if (team.size() == 1) return;  // no other thread can steal
   constexpr int64_t kCount = 100;
   std::atomic<int64_t> others{0};
   team.parallel_ranges(kCount, [&](int64_t index) {

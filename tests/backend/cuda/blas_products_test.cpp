@@ -44,7 +44,8 @@ TEST_F(Products, RejectsAlgorithmIndexOutOfRange) {
       } catch (const cuda::MissingProposal& error) {
         EXPECT_EQ(
             std::string(error.what()),
-            fmt::format("cuda: cuBLASLt proposes 3 algorithms for a product of 8 x 8 x 8; there is no algorithm {}",
+            fmt::format("cuda: cuBLASLt proposes 3 algorithms for a product of 8 x 8 x 8; there is no algorithm {}; "
+                        "name another kernel in a --kernels file",
                         algorithm + 1));
       }
     }

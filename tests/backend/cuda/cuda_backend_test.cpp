@@ -212,7 +212,7 @@ TEST_F(Cuda, RecordingOrdersLaunchesThatShareBytes) {
   unsetenv("LAPTIME_FAKE_CUDA_EAGER");
 }
 
-// Launches that change a number outside their operands, so that only a mark between two launches orders these.
+// Launches that change a number that is not among their operands, so only a mark between two launches orders them.
 struct Unordered {
   static inline TensorView number;
   static inline const Kernel* square = nullptr;

@@ -26,7 +26,8 @@ constexpr HostKernel host_kernel() {
           }};
 }
 
-// The order in which the threads of a block, and the blocks of a grid, take turns. kDrawn is a pseudorandom order.
+// The order of the threads of a block and of the blocks of a grid. With kDrawn, the order of threads is pseudorandom,
+// and blocks run in order.
 enum class Turns : uint8_t { kForward, kBackward, kDrawn };
 
 // If `checked`, every memory access is tracked, and these errors are reported:

@@ -52,7 +52,7 @@ struct TilesDot {
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = tiles_refusal(gemm);
     if (!reason.empty() || gemm.compute == DType::kBFloat16) return reason;
-    return fmt::format("the product is computed in {}", name_of(gemm.compute));
+    return fmt::format("the product is computed in {}, not bfloat16", name_of(gemm.compute));
   }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
@@ -74,7 +74,8 @@ struct AmxSplit {
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = tiles_refusal(gemm);
     if (!reason.empty()) return reason;
-    if (gemm.compute != DType::kFloat32) return fmt::format("the product is computed in {}", name_of(gemm.compute));
+    if (gemm.compute != DType::kFloat32)
+      return fmt::format("the product is computed in {}, not float32", name_of(gemm.compute));
     for (const cpu::GemmOperand* factor : {&gemm.a, &gemm.b})
       if (factor->dtype != DType::kFloat32) return fmt::format("a factor is {}", name_of(factor->dtype));
     return "";

@@ -25,14 +25,15 @@ ComputePeak measure_bfloat16_peak(Team& team);
 // Measures float32 products on tiles, each computed as kSplitProducts bfloat16 products.
 ComputePeak measure_split_float32_peak(Team& team);
 
-// FLOP/s of the fastest peak loop (float32 only, or also bfloat16), each loop sustained on all threads for about
-// `time`. Kernels that run just before or after can be compared with it, even if the speed of the machine varies.
+// FLOP/s of the fastest peak loop: the float32 loop or, if `bfloat16` is true, any loop. Each loop runs on all threads
+// for about `time`. Kernels that run just before or after can be compared with this rate, even if the speed of the
+// machine varies.
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time);
 
 // Bytes per second of a stream like AdamW's, which reads four arrays and writes three of them: 28 bytes per parameter,
-// not counting the fetch of a cache line before it is written. Returns the best pass in about 0.3 s on all threads.
-// Together, the arrays are twice the size of the L3 cache, so that they are read from memory, but at most a quarter of
-// the available memory and at least 192 MiB. Throws OutOfMemory.
+// not counting the fetch of a cache line before it is written. Runs on all threads for about 0.3 s and returns the rate
+// of the fastest pass. Together, the arrays are twice the size of the L3 cache, so that they are read from memory, but
+// at most a quarter of the available memory and at least 192 MiB. Throws OutOfMemory.
 double measure_bandwidth(Team& team, Isa isa);
 
 }  // namespace laptime::cpu

@@ -19,7 +19,7 @@ class BackwardPart {
   using Score = typename FactorTerms<Element, Unit>::Score;
 
   static int64_t pitch(int64_t width) { return align_up(width, kMicroTile); }
-  // The number of floats of a part's grad_q sums: [T in whole blocks, pitch].
+  // The number of floats in a part's grad_q sums, of shape [positions rounded up to whole blocks, pitch].
   static int64_t sum_floats(int64_t positions, int64_t width) {
     return (Size(align_up(positions, kBlockRows)) * pitch(width)).value();
   }

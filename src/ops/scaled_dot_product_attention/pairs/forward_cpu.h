@@ -65,7 +65,7 @@ class ForwardGroup {
   };
 
   // Processes one block of keys as a pipeline: while the scores of 32 rows are turned into weights, the scores of the
-  // next 32 rows are multiplied, and the weights of the previous 32 rows are multiplied by the values.
+  // next 32 rows are computed, and the weights of the previous 32 rows are multiplied by the values.
   void add_keys(int64_t key, int64_t keys) {
     keys_ = Panels<Operand>::pack_right(right_factor_transposed(k_, key, keys, shape_.width), key_memory_);
     values_ = Panels<Operand>::pack_right(right_factor(v_, key, keys, shape_.width), value_memory_);

@@ -98,7 +98,7 @@ inline gemm_amx::MicroTile square_at(float* sums, int64_t pitch, bool add) {
   return {.from = add ? sums : nullptr, .ld_from = pitch, .to = sums, .ld_to = pitch};
 }
 
-// The number of calls of run_due() per step of K.
+// How often the micro-kernel calls Interleaved::run_due() per step along K: once per pair of terms.
 template <class Left, class Right>
 constexpr int64_t kSlots = gemm_amx::kTermPairs<Left::kTerms, Right::kTerms>.size();
 

@@ -54,8 +54,8 @@ inline void keep_vector_units_awake() {
 }
 
 // Multiplies a packed panel of A by a packed panel of B over `steps` steps of 32 elements of K. Calls between() after
-// every four tile products, which keep the tile unit busy for 80 cycles. During that time, about 80 other instructions
-// cost nothing; more would fill the reorder buffer behind the tile instructions.
+// every four tile products, which keep the tile unit busy for 64 to 80 cycles. During that time, about 80 other
+// instructions cost nothing; more would fill the reorder buffer behind the tile instructions.
 template <int64_t kATerms, int64_t kBTerms, class Between>
 [[gnu::always_inline]] LAPTIME_AMX inline void micro_kernel(const float* a, const float* b, int64_t steps,
                                                             const MicroTile& tile, const Between& between) {

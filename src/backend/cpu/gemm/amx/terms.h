@@ -20,9 +20,9 @@ static_assert(kTile == kLanes);
 //   along_k   16 lines, each of 32 elements that are consecutive in K;
 //   across_k  32 lines, each of 16 elements at the same k.
 // The rows of the resulting tile are the lines (pairs of lines for across_k). along_k_transposed and
-// across_k_transposed produce the transposed tile, in which row i and word j are swapped. Packing a tile takes kPieces
-// calls, in order from piece 0, so that packing can be interleaved with tile products. `buffer` keeps kTransposeFloats
-// floats between the calls.
+// across_k_transposed produce the transposed tile: word j of row i becomes word i of row j. Packing a tile takes
+// kPieces calls, in order from piece 0, so that packing can be interleaved with tile products. `buffer` keeps
+// kTransposeFloats floats between the calls.
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 
@@ -146,7 +146,7 @@ struct SplitTerms {
   }
 
  private:
-  static constexpr int64_t kTransposePieces = 2;  // the first pieces transpose; later ones pass rows to put
+  static constexpr int64_t kTransposePieces = 2;  // the first two pieces transpose; the others pass rows to `put`
   static constexpr int64_t kRowsPerPiece = kTile / (kPieces - kTransposePieces);
 
   template <class PutRow>

@@ -22,8 +22,8 @@ int64_t kc_of(int64_t k) {
   return kc_of(k, kMaxKc<Words>, 16);
 }
 
-// The number of panels in a packed block of A: as many as fit into `percent` of a core's L2 cache, but at least 4 and
-// at most `max_panels`.
+// The number of panels in a packed block of A: as many as fit into `percent` percent of a core's L2 cache, but at least
+// 4 and at most `max_panels`.
 inline int64_t a_panels_per_block(int64_t panel_bytes, int percent, int64_t max_panels) {
   return std::clamp<int64_t>(cpu::second_level_cache() * percent / 100 / panel_bytes, 4, max_panels);
 }

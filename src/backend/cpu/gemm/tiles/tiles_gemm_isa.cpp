@@ -21,7 +21,7 @@ std::string tiles_refusal(const cpu::Gemm& gemm) {
     if (operand->present && !takes(operand->dtype)) return fmt::format("an operand is {}", name_of(operand->dtype));
   }
   if (!takes(gemm.c_dtype)) return fmt::format("the result is {}", name_of(gemm.c_dtype));
-  if (!takes(gemm.compute)) return fmt::format("operands must be rounded to {} first", name_of(gemm.compute));
+  if (!takes(gemm.compute)) return fmt::format("this kernel cannot round the operands to {}", name_of(gemm.compute));
   return "";
 }
 
