@@ -43,6 +43,12 @@ Finding fit_finding(const PlannedPoint& point) {
   return {.kind = "fit", .values = std::move(values)};
 }
 
+std::optional<double> tokens_of_step(const Record& record) {
+  const auto batch = number_at(record.config, "batch_size");
+  const auto context = step_context(record);
+  return batch && context ? std::optional(*batch * *context) : std::nullopt;
+}
+
 struct StepTime {
   double seconds = 0;
   std::optional<double> low{}, high{};
@@ -51,11 +57,11 @@ struct StepTime {
 std::optional<StepTime> time_of_step(const Record& record) {
   const auto time = record.time.find("step");
   const bool has_time = time != record.time.end() && time->second.median > 0;
-  StepTime step{.seconds = has_time ? time->second.median : predicted_seconds(record, "step").value_or(0),
-                .low = record.prediction.low,
-                .high = record.prediction.high};
-  const auto within = has_time && !is_predicted(record) ? known_within(time->second) : std::nullopt;
-  if (within) {
+  StepTime step{.seconds = has_time ? time->second.median : predicted_seconds(record, "step").value_or(0)};
+  if (!has_time || is_predicted(record)) {
+    step.low = record.prediction.low;
+    step.high = record.prediction.high;
+  } else if (const std::optional<double> within = known_within(time->second)) {
     step.low = step.seconds * (1 - *within);
     step.high = step.seconds * (1 + *within);
   }
@@ -74,7 +80,8 @@ Finding time_finding(const Record& record, double seconds, bool is_bound) {
     if (const auto part = predicted_seconds(record, phase); part && pass_name(record) != phase)
       values[fmt::format("{}_s", phase)] = *part;
   }
-  values["tokens_per_second"] = or_null(tokens_per_second(record, seconds));
+  const std::optional<double> tokens = seconds > 0 ? tokens_of_step(record) : std::nullopt;
+  values["tokens_per_second"] = tokens ? Json(*tokens / seconds) : Json();
   values["basis"] = prediction.from;
   values["newest"] = prediction.newest;
   values["measured_share"] = or_null(prediction.measured_share);
@@ -135,22 +142,15 @@ std::optional<double> step_context(const Record& record) {
   return cropped ? cropped : number_at(record.config, "context_length");
 }
 
-std::optional<double> tokens_per_second(const Record& record, double seconds) {
-  const auto batch = number_at(record.config, "batch_size");
-  const auto context = step_context(record);
-  if (!batch || !context || seconds <= 0) return std::nullopt;
-  return *batch * *context / seconds;
-}
-
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget) {
   if (pass_name(record) != "step") return std::nullopt;
   const std::optional<StepTime> step = time_of_step(record);
   if (!step) return std::nullopt;
-  const std::optional<double> rate = tokens_per_second(record, step->seconds);
+  const std::optional<double> tokens_each = tokens_of_step(record);
   std::optional<double> tokens = budget.tokens;
   if (budget.epochs && record.data.tokens) tokens = *budget.epochs * static_cast<double>(*record.data.tokens);
-  if (!rate || !tokens) return std::nullopt;
-  const double steps = std::ceil(*tokens / (*rate * step->seconds));
+  if (!tokens_each || !tokens) return std::nullopt;
+  const double steps = std::ceil(*tokens / *tokens_each);
   Json values{{"tokens", *tokens}, {"steps", steps}, {"time_s", steps * step->seconds}};
   if (step->low && step->high) {
     values["low_s"] = steps * *step->low;
@@ -164,9 +164,9 @@ std::optional<Finding> training_time(const Record& record, const TrainingBudget&
       if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
     }
   }
-  // Energy used by the device, if it was measured.
+  // Energy used by the devices, if that of the first was measured.
   if (const auto joules = number_at(record.machine, "sensors.joules_per_step"))
-    values["kwh"] = steps * *joules / kJoulesOfKwh;
+    values["kwh"] = steps * *joules * number_at(record.config, "ranks").value_or(1) / kJoulesOfKwh;
   const bool is_measured = record.time.contains("step");
   return Finding{.kind = "training_time",
                  .values = std::move(values),

@@ -223,8 +223,11 @@ std::string header() {
 // Parameters are float32, regardless of autocast.
 std::string parameter_count(const Record& record) {
   const auto bytes = record.memory.parts.find("parameter");
-  if (bytes == record.memory.parts.end()) return "";
-  const double count = static_cast<double>(bytes->second) / sizeof(float);
+  const bool is_counted = record.flops.parameters.value_or(0) > 0;
+  if (!is_counted && bytes == record.memory.parts.end()) return "";
+  // The bytes are those of one rank, which may hold a part of the parameters.
+  const double count =
+      is_counted ? static_cast<double>(*record.flops.parameters) : static_cast<double>(bytes->second) / sizeof(float);
   return count >= 1e9 ? fmt::format("{:.2f} B", count / 1e9) : fmt::format("{:.2f} M", count / 1e6);
 }
 

@@ -37,11 +37,13 @@ std::vector<std::string> labels_of(const Record& record) {
 
 bool AttentionTable::suits(const Records& expected) {
   std::set<std::vector<std::string>> points;
+  std::set<std::vector<std::string>> places;  // a row compares modes, so they must have run in one place
   bool is_suited = true;
   expected.each(Extent::kWithConfig, [&](const Record& record) {
     std::vector<std::string> point = labels_of(record);
     point.push_back(mode_of(record));
-    is_suited = is_attention(record) && points.insert(std::move(point)).second;
+    places.insert({expected.are_of_one_command() ? "" : record.run, record.fingerprint, record.config.text("device")});
+    is_suited = is_attention(record) && points.insert(std::move(point)).second && places.size() == 1;
     return is_suited;
   });
   return is_suited && !points.empty();
@@ -108,8 +110,13 @@ TableRow AttentionTable::row_of(const Size& size) const {
     const auto time_of = [](const Record* record) {
       return record == nullptr || record->status != Status::kOk ? nullptr : record->main_time();
     };
-    const TimeStats* const first = time_of(records.front());
-    const TimeStats* const last = time_of(records.back());
+    // From the mode with the most launches to the one with the fewest, whatever the order of the columns.
+    const auto fusion = [](const std::string& mode) {
+      return mode == "compile" ? 2 : mode.starts_with("compile") ? 1 : 0;
+    };
+    const auto [least, most] = std::ranges::minmax_element(modes_, {}, fusion);
+    const TimeStats* const first = time_of(records[static_cast<size_t>(least - modes_.begin())]);
+    const TimeStats* const last = time_of(records[static_cast<size_t>(most - modes_.begin())]);
     TableCell& cell = row.cells.emplace_back();
     if (const auto gain = first == nullptr || last == nullptr ? std::nullopt : speedup_of(*first, *last))
       cell = {gain->value, ratio_text(gain->value, gain->interval.low, gain->interval.high)};

@@ -171,6 +171,10 @@ std::vector<std::string_view> comparing_columns() {
 
 bool compares_rows(std::string_view name) { return find_ratio(name) != nullptr; }
 
+Extent compared_extent_of(std::string_view name) {
+  return find_ratio(name)->end == nullptr ? Extent::kWithConfig : Extent::kWhole;
+}
+
 Json compared_value(std::string_view name, const Speedups& speedups, const Record& record) {
   return value_of(*find_ratio(name), speedups, record, "");
 }
@@ -276,19 +280,21 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   std::vector<SortKey> keys;
   std::vector<ColumnValue> readers;
   Extent extent = Extent::kNames;
-  bool compares = false;
+  Extent compared = Extent::kNames;
   for (const std::string_view part : order.empty() ? std::vector<std::string_view>() : fields_of(order, ',')) {
     if (keys.size() == kMaxKeys) throw Error::format("--sort: more than {} columns; give fewer", kMaxKeys);
     const std::string& column = keys.emplace_back(sort_key(part, "--sort", false)).column;
     if (column.empty()) throw Error("--sort: expected a column; write COLUMN, COLUMN:asc or COLUMN:desc");
     readers.emplace_back(column);
-    compares = compares || compares_rows(column);
-    if (compares_rows(column)) continue;
+    if (compares_rows(column)) {
+      compared = std::max(compared, compared_extent_of(column));
+      continue;
+    }
     check_column(column, records, "--sort", comparing_columns());
     extent = std::max(extent, readers.back().extent());
   }
-  const Speedups speedups = compares ? speedups_of(records) : Speedups();
-  if (compares) extent = std::max(extent, Extent::kWithConfig);
+  const Speedups speedups = compared > Extent::kNames ? speedups_of(records, compared) : Speedups();
+  extent = std::max(extent, compared);
   std::vector<std::vector<Json>> rows;
   records.all(extent, [&](const Record& record) {
     std::vector<Json>& row = rows.emplace_back();

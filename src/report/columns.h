@@ -157,6 +157,8 @@ Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig
 // The columns that compare rows: "speedup", "gain" and the ends of their intervals.
 std::vector<std::string_view> comparing_columns();
 bool compares_rows(std::string_view name);
+// The extent of records from which such a column is computed: an end of an interval needs the samples.
+Extent compared_extent_of(std::string_view name);
 Json compared_value(std::string_view name, const Speedups& speedups, const Record& record);
 // "1.5x (1.2-1.7)"; "1x" for the baseline, no interval for predicted times, which have no spread, and "-" if unknown.
 std::string speedup_text(const std::optional<Speedup>& speedup);

@@ -275,17 +275,21 @@ bool Filter::is_of_command(const Record& record, int64_t id) const {
 }
 
 void Filter::check(const Records& records, const Records& compared) const {
-  bool compares = false;
+  Extent compared_extent = Extent::kNames;
   for (const Comparison& comparison : comparisons_) {
-    compares = compares || comparison.compares;
+    if (comparison.compares) compared_extent = std::max(compared_extent, compared_extent_of(comparison.column));
     if (!comparison.compares) check_column(comparison.column, records, "filter", comparing_columns());
   }
-  if (compares) speedups_ = std::make_shared<Speedups>(speedups_of(compared));
+  if (compared_extent > Extent::kNames) speedups_ = std::make_shared<Speedups>(speedups_of(compared, compared_extent));
+}
+
+Extent Filter::extent_of(const Comparison& comparison) {
+  return comparison.compares ? compared_extent_of(comparison.column) : comparison.read.extent();
 }
 
 Extent Filter::extent() const {
   Extent extent = Extent::kNames;
-  for (const Comparison& comparison : comparisons_) extent = std::max(extent, comparison.read.extent());
+  for (const Comparison& comparison : comparisons_) extent = std::max(extent, extent_of(comparison));
   return extent;
 }
 
@@ -314,7 +318,7 @@ bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison
 bool Filter::matches(const Record& record, int64_t id, Extent extent) const {
   return matches_by([&](const Comparison& comparison) -> std::optional<Json> {
     if (std::binary_search(comparison.ids.begin(), comparison.ids.end(), id)) return Json(comparison.value);
-    if (comparison.read.extent() > extent) return std::nullopt;
+    if (extent_of(comparison) > extent) return std::nullopt;
     return comparison.compares && speedups_ != nullptr ? compared_value(comparison.column, *speedups_, record)
                                                        : comparison.read.matched(record);
   });

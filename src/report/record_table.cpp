@@ -274,9 +274,7 @@ struct TableStream::State : Rows {
     if (style.tells_runs && heading.run_count() > 1 && record.run != run) row.heading = run_text(record);
     run = record.run;
     std::string text = rows->add(row);
-    if (are_few()) {
-      for (const TableRow& phase : phase_rows_of(record)) text += rows->add(phase);
-    }
+    for (const TableRow& phase : phase_rows_of(record)) text += rows->add(phase);
     return text + details(record);
   }
 

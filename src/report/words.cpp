@@ -24,7 +24,7 @@ std::string price_words(double price) {
 std::string count_words(double count) {
   if (!std::isfinite(count)) return "-";
   for (const auto& [size, name] : {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M")}) {
-    if (count >= size) return fmt::format("{:.3g}{}", count / size, name);
+    if (count >= 0.9995 * size) return fmt::format("{:.3g}{}", count / size, name);  // {:.3g} rounds to 1000 from there
   }
   return grouped(std::llround(count));
 }
@@ -347,8 +347,8 @@ std::string long_time(double seconds) {
   const bool is_hours = seconds < 3 * kDay;
   const double value = seconds / (is_hours ? kHour : kDay);
   const std::string_view unit = is_hours ? "h" : "days";
-  return value < 100 ? fmt::format("{:.2g} {}", value, unit)
-                     : fmt::format("{} {}", grouped_digits(fmt::format("{:.0f}", value)), unit);
+  return value < 99.5 ? fmt::format("{:.2g} {}", value, unit)
+                      : fmt::format("{} {}", grouped_digits(fmt::format("{:.0f}", value)), unit);
 }
 
 std::string usable_words(const Finding& memory) {

@@ -78,11 +78,13 @@ void GrowingTable::lay_out() {
     if (row.cells.size() == table_.columns.size() && !row.remark.empty())
       remark = std::max(remark, kColumnGap + display_width(row.remark));
   }
-  if (style_.width > 0) style_.width = std::max(style_.width, remark + 1) - remark;
+  const size_t whole = style_.width;
+  if (remark > whole / 2) remark = 0;  // a longer remark breaks into lines instead of taking the columns' space
+  style_.width -= remark;
   for (size_t i = 0; i < table_.columns.size(); ++i) {
     const TableColumn& column = table_.columns[i];
     // Columns that are never dropped stay even if they are empty so far, because later rows may have values.
-    if (!column.for_people || (column.drop > 0 && !is_shown(table_, i))) continue;
+    if (!column.for_people || (column.drop > 0 && column.width == 0 && !is_shown(table_, i))) continue;
     size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
     for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
     places_.push_back({.column = i, .width = width});
@@ -97,7 +99,7 @@ void GrowingTable::lay_out() {
     const size_t title = std::max(place.width, display_width(table_.columns[place.column].title));
     if (!is_limited || needed() + title - place.width <= style_.width) place.width = title;
   }
-  if (is_limited) style_.width += remark;
+  style_.width = whole;
 }
 
 // Drops the column with the largest `drop`; of several, the rightmost. Returns false if no column can be dropped.

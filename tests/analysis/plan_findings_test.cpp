@@ -60,11 +60,27 @@ TEST(TrainingTime, UsesThePredictionIfNothingWasMeasured) {
   EXPECT_EQ(found->trust, FindingTrust::kPredicted);
 }
 
+TEST(TrainingTime, MeasuredTimeHasNoIntervalOfAPrediction) {
+  Record record = measured(2);
+  record.prediction.low = 2.5;
+  record.prediction.high = 3;
+  const auto found = training_time(record, {.tokens = 1024});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_FALSE(found->has("low_s"));
+}
+
+TEST(TrainingTime, WholeNumberOfStepsIsNotRoundedUp) {
+  for (int i = 1; i < 50; ++i)
+    EXPECT_EQ(training_time(measured(0.1 / i), {.tokens = 1024e3})->number("steps"), 1000) << i;
+}
+
 TEST(TrainingTime, ReportsTheEnergyThatASensorMeasured) {
   Record record = measured(1);
   EXPECT_FALSE(training_time(record, {.tokens = 10'240})->has("kwh"));
   record.machine.json()["sensors"] = Json{{"joules_per_step", 720.0}};
   EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 10 * 720 / 3.6e6);
+  record.config.json()["ranks"] = 2;  // the sensor is that of one of the devices
+  EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 2 * 10 * 720 / 3.6e6);
 }
 
 TEST(TrainingTime, NeedsATimedTrainingStep) {

@@ -118,6 +118,15 @@ TEST(Records, LlamaBenchHasARowForEachPass) {
   EXPECT_THAT(text, HasSubstr("build: 3c201d2 (0.1.0)"));
 }
 
+TEST(Records, LlamaBenchCountsTheParametersOfAllRanks) {
+  std::vector<TracedRecord> records = two_contexts_and_a_failure();
+  for (TracedRecord& traced : records) {
+    traced.record.flops.parameters = 128'625'408;
+    traced.record.memory.parts["parameter"] /= 2;  // the bytes of one of two ranks
+  }
+  EXPECT_THAT(llama_bench(records, {}), HasSubstr(" 128.63 M "));
+}
+
 TEST(Records, CsvIsFlatAndHasUnitsInColumnNames) {
   const std::string text = flat_csv(two_contexts_and_a_failure(), {});
   EXPECT_THAT(text, HasSubstr(",median_s,"));

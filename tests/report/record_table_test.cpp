@@ -237,6 +237,15 @@ TEST(RecordTable, StreamedTableMatchesTheWholeTable) {
   EXPECT_EQ(text + stream.end(), table(records, {}, "mean_std"));
 }
 
+TEST(RecordTable, ManyRowsKeepTheirPhases) {
+  std::vector<Record> records;
+  for (size_t i = 0; i <= kFewRecords; ++i) {
+    records.push_back(stored_records().front());
+    records.back().name += "/seed:" + std::to_string(i);
+  }
+  EXPECT_THAT(table(records, {}, "mean_std"), HasSubstr("backward"));
+}
+
 TEST(Markdown, NamesTheFastestRow) { EXPECT_THAT(markdown(two_dtypes()), HasSubstr("fastest: bfloat16, ")); }
 
 TEST(Markdown, HasOneUnitInEachColumn) {
@@ -283,6 +292,18 @@ TEST(AttentionTable, ShowsSizesThatDoNotFit) {
   records[2].status = Status::kOutOfMemory;
   records[2].time.clear();
   EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +does not fit"));
+}
+
+TEST(AttentionTable, GainIsThatOfCompileModeInAnyOrder) {
+  std::vector<Record> records = attention_records();
+  std::swap(records[0], records[1]);
+  EXPECT_THAT(table(records, {.width = 100}, "attention"), ContainsRegex("160 us +2\\.50"));
+}
+
+TEST(AttentionTable, DoesNotCompareDevices) {
+  std::vector<Record> records = attention_records();
+  records[0].config.json()["device"] = "roofline:a100";
+  EXPECT_THAT(table(records, {}, "attention"), Not(HasSubstr("gain")));
 }
 
 TEST(AttentionTable, PointsThatDifferInMoreThanSizeHaveSeparateRows) {

@@ -10,6 +10,7 @@ namespace laptime {
 namespace {
 
 using testing::Each;
+using testing::HasSubstr;
 using testing::Le;
 
 Table steps() {
@@ -137,6 +138,25 @@ TEST(GrowingTable, ShowsATooLargeValueInALargerUnit) {
   EXPECT_EQ(table.add({.cells = {0.000787}}), "    time\n  787 us\n");
   EXPECT_EQ(table.add({.cells = {0.0056}}), " 5600 us\n");
   EXPECT_EQ(table.add({.cells = {0.0467}}), " 46.7 ms\n");
+}
+
+TEST(GrowingTable, LongRemarkLeavesTheColumnsTheirSpace) {
+  Table table = steps();
+  const std::string header = text_of(table, {.width = 60}).substr(0, text_of(table, {.width = 60}).find('\n'));
+  table.rows[0].remark = "interrupted: stopped by a signal after 10 steps; the times cover the 10 samples taken so far";
+  const std::string text = text_of(table, {.width = 60});
+  EXPECT_EQ(text.substr(0, text.find('\n')), header);
+  for (const std::string_view line : fields_of(text, '\n')) EXPECT_LE(line.size(), 60U) << line;
+}
+
+TEST(GrowingTable, KeepsASizedColumnThatTheFirstRowLacks) {
+  Table start = steps();
+  const std::vector<TableRow> rows = std::move(start.rows);
+  start.rows.clear();
+  for (TableColumn& column : start.columns) column.width = 8;
+  GrowingTable table(start, {.width = 60});
+  EXPECT_THAT(table.add(rows[1]), HasSubstr("of peak"));
+  EXPECT_THAT(table.add(rows[0]), HasSubstr("22 %"));
 }
 
 TEST(GrowingTable, GivesALongNameItsOwnLine) {
