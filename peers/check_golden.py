@@ -4,7 +4,7 @@
     build/peers-venv/bin/python peers/check_golden.py --system pytorch tests/golden/*.safetensors
 
 The exit code is 1 if a loss differs by more than 2 x 1e-6 in float32 or 2 x 2e-3 in bfloat16, or by more than twice the
-error of PyTorch that the file states, if that is larger.
+error of PyTorch that the file states, if that is larger. A loss that is not finite differs.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 import jax_step
 import model_config
 import pytorch_step
+import records
 import step_program
 
 PROGRAMS = {"pytorch": pytorch_step.PROGRAM, "jax": jax_step.PROGRAM}
@@ -81,7 +82,7 @@ def main():
             except model_config.ConfigError as error:
                 print(f"skip {Path(path).stem:<22} {dtype:<9} {error}", flush=True)
                 continue
-            worst = max(abs(a - b) / abs(b) for a, b in zip(got, want))
+            worst = max(records.loss_apart(a, b) for a, b in zip(got, want))
             allowed = 2 * max(FLOOR[dtype], meta["torch_error"].get(dtype, {}).get("losses", 0))
             ok = worst <= allowed
             bad += not ok

@@ -1,6 +1,7 @@
 """Computations of peers/run: parses cases and columns, and computes rows, ratios and tables from records."""
 
 import dataclasses
+import math
 import random
 import statistics
 import subprocess
@@ -163,11 +164,9 @@ def differing_configs(ours, theirs):
 
 def loss_difference(ours, theirs, count=None):
     """Largest relative difference of the first `count` losses of two records (default: all common steps); infinite if
-    there are none, or if a loss is missing."""
+    there are none, or if a loss is missing or not finite."""
     pairs = list(zip(ours["loss"]["values"], theirs["loss"]["values"]))[:count]
-    if not pairs or any(a is None or b is None for a, b in pairs):
-        return float("inf")
-    return max(abs(a - b) / abs(b) for a, b in pairs)
+    return max((records.loss_apart(a, b) for a, b in pairs), default=math.inf)
 
 
 def verdict(low, high):
@@ -294,7 +293,7 @@ _OPPONENTS = {
 
 
 def ratios_of(rows):
-    """For each laptime column that ran: opponent -> ratio. Rows with a wrong first loss are left out on both sides."""
+    """For each laptime column that ran: opponent -> ratio. Rows with wrong losses are left out on both sides."""
     good = [r for r in rows if r["status"] == "ok" and r.get("losses_agree", True)]
     found = {}
     for ours in (r for r in good if r["system"] == "laptime" and not r["column"].endswith(f"+{AGAIN}")):
@@ -321,7 +320,9 @@ def compare(case, columns, outcomes, floor=None):
                 row |= {"status": "failed", "reason": f"not the same work: differs in {', '.join(wrong)}"}
             row["first_loss_apart"] = max(loss_difference(a, b, 1) for a, b in pairs)
             row["losses_apart"] = max(loss_difference(a, b) for a, b in pairs)
-            row["losses_agree"] = row["first_loss_apart"] <= FIRST_LOSS_WITHIN[case.dtype]
+            # Later losses drift apart by rounding alone, so they only have to be finite.
+            first_agrees = row["first_loss_apart"] <= FIRST_LOSS_WITHIN[case.dtype]
+            row["losses_agree"] = first_agrees and math.isfinite(row["losses_apart"])
         rows.append(row)
     return {
         "case": str(case),
@@ -363,6 +364,7 @@ def case_text(result):
             continue
         first = r["first_step_done"]
         against = [ratio(by_name[n], r) for n in ours]
+        apart = f"{r['first_loss_apart'] if math.isfinite(r['losses_apart']) else math.inf:.0e}"
         lines.append(
             [
                 r["column"],
@@ -375,7 +377,7 @@ def case_text(result):
                 f"{r['second_bytes'] / 2**20:.0f}",
                 "" if first is None else f"{first:.1f}",
                 *("" if a is None or a["ours"] == a["theirs"] else f"{a['median']:.2f}" for a in against),
-                f"{r['first_loss_apart']:.0e}" if r.get("losses_agree", True) else f"{r['first_loss_apart']:.0e} WRONG",
+                apart if r.get("losses_agree", True) else f"{apart} WRONG",
             ]
         )
     text = [result["case"], *("  " + line for line in aligned(lines)), *remarks]

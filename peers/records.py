@@ -31,6 +31,13 @@ def quantile(samples, q):
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
+def loss_apart(ours, theirs):
+    """Relative difference of two losses; infinite if one of them is missing or not finite, so that max() keeps it."""
+    if ours is None or theirs is None or not math.isfinite(ours) or not math.isfinite(theirs):
+        return math.inf
+    return abs(ours - theirs) / (abs(theirs) or 1)
+
+
 def median_interval(samples):
     """The 95 % percentile bootstrap interval of the median, with a fixed seed; (None, None) below FEWEST_FOR_INTERVAL samples."""
     if len(samples) < FEWEST_FOR_INTERVAL:

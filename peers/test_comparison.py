@@ -1,10 +1,14 @@
 """Tests of comparison.py and records.py with only the standard library: python3 -m unittest discover peers"""
 
 import argparse
+import contextlib
+import io
 import random
 import sys
 import unittest
+from unittest import mock
 
+import check_golden
 import comparison
 import floor
 import model_config
@@ -245,12 +249,37 @@ class Comparison(unittest.TestCase):
         self.assertIn(" WRONG", comparison.markdown(comparison.summary_rows([result])))
         self.assertEqual(result["ratios"], {"laptime-eager": {}})
 
+    def test_a_column_whose_losses_become_nan_in_any_round_is_wrong(self):
+        good, lost = record([1.0], [9.0, 8.0]), record([0.5], [9.0, float("nan")])
+        for rounds in ([lost, good], [good, lost]):
+            result = compared(laptime_eager=[good, good], jax=[record([2.0], [9.0, 8.0])] * 2, pytorch_tuned=rounds)
+            self.assertFalse(result["fine"])
+            self.assertEqual(result["ratios"]["laptime-eager"]["fastest peer"]["theirs"], "jax")
+            self.assertIn("inf WRONG", comparison.case_text(result))
+        lost_at_once = record([0.5], [float("nan"), 8.0])
+        result = compared(laptime_eager=[good, good], jax=[good, lost_at_once])
+        self.assertFalse(result["fine"])
+
     def test_compares_losses(self):
         a, b = record([1.0], [2.0, 3.0]), record([1.0], [2.0, 4.0])
         self.assertEqual(comparison.loss_difference(a, b, 1), 0.0)
         self.assertEqual(comparison.loss_difference(a, b), 0.25)
         self.assertEqual(comparison.loss_difference(a, record([1.0], [None])), float("inf"))
         self.assertEqual(comparison.loss_difference(a, record([1.0], [])), float("inf"))
+        for lost in (float("nan"), float("inf")):
+            self.assertEqual(comparison.loss_difference(a, record([1.0], [2.0, lost])), float("inf"))
+        self.assertEqual(comparison.loss_difference(record([1.0], [0.25]), record([1.0], [0.0])), 0.25)
+        self.assertEqual(comparison.loss_difference(record([1.0], [0.0]), record([1.0], [0.0])), 0.0)
+
+    def test_golden_losses_that_become_nan_fail(self):
+        meta = {"steps": 3, "torch_error": {}} | {f"losses_{dtype}": [3.0, 2.0, 1.0] for dtype in check_golden.FLOOR}
+        for got, code in (([3.0, 2.0, 1.0], 0), ([3.0, float("nan"), 1.0], 1)):
+            with (
+                mock.patch.multiple(check_golden, read_metadata=lambda _: meta, losses=lambda *_, got=got: got),
+                mock.patch.object(sys, "argv", ["check_golden.py", "made_up.safetensors"]),
+                contextlib.redirect_stdout(io.StringIO()) as said,
+            ):
+                self.assertEqual(check_golden.main(), code, said.getvalue())
 
     def test_detects_different_work(self):
         same = {k: 1 for k in comparison.MUST_AGREE if k not in ("pass", "device")}
