@@ -109,6 +109,54 @@ class Clocks(unittest.TestCase):
         self.assertEqual(found["host"]["median"], 2.1)
 
 
+class WorkspaceCard:
+    """A stub of PyTorch on a GPU that allocates a workspace at the first product, among the tensors."""
+
+    WORKSPACE = 32 << 20
+
+    def __init__(self):
+        self.tensors = self.workspace = self.peak = 0
+        self.cuda = argparse.Namespace(
+            memory_allocated=lambda: self.tensors + self.workspace,
+            max_memory_allocated=lambda: self.peak,
+            memory_stats=lambda: {"requested_bytes.all.peak": self.peak - 100},
+            max_memory_reserved=lambda: self.peak + 200,
+        )
+        self._C = argparse.Namespace(_cuda_clearCublasWorkspaces=self.clear)
+
+    def clear(self):
+        self.workspace = 0
+
+    def multiply(self, result):
+        self.tensors, self.workspace = self.tensors + result, self.WORKSPACE
+        self.peak = max(self.peak, self.tensors + self.workspace)
+
+
+class CardMemory(unittest.TestCase):
+    def setUp(self):
+        self.card = WorkspaceCard()
+        self.device = devices.Cuda.__new__(devices.Cuda)
+        self.device.torch = self.card
+
+    def test_peaks_leave_out_workspaces_of_products(self):
+        self.card.multiply(1000)
+        self.card.tensors = 10
+        want = {"peak_bytes": 1000, "requested_bytes": 900, "reserved_bytes": 1200}
+        self.assertEqual(self.device.memory(), want)
+
+    def test_held_bytes_leave_out_workspaces_of_products(self):
+        for workspace in (0, self.card.WORKSPACE):  # of a product before
+            self.card.workspace = workspace
+            with self.device.held_bytes() as held:
+                self.card.multiply(500)
+            self.assertEqual(held, [500])
+
+    def test_without_a_way_to_free_workspaces_peaks_include_them(self):
+        self.card._C = argparse.Namespace()
+        self.card.multiply(1000)
+        self.assertEqual(self.device.memory()["peak_bytes"], 1000 + self.card.WORKSPACE)
+
+
 class Comparison(unittest.TestCase):
     CASE = comparison.Case("small", 4, 512, "tf32")
 
