@@ -114,16 +114,21 @@ def _timed(step: Callable[[], Any], sync: Callable[[], Any] | None) -> tuple[dic
 
 
 def _surroundings() -> dict[str, Option]:
-    """The framework, the device and the number of threads, as far as the loaded frameworks state them."""
+    """The framework, the device and the number of threads, as far as the loaded frameworks state them.
+
+    With both frameworks loaded, the step may be of either, so only the device is known.
+    """
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    # JAX is asked last, because its answer may take most of the memory of a GPU.
+    on_cuda = (torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized()
+               or jax is not None and jax.default_backend() != "cpu")
+    device = "cuda" if on_cuda else None
     if torch is not None and jax is None:
-        if torch.cuda.is_available() and torch.cuda.is_initialized():
-            return {"system": "pytorch", "system_version": torch.__version__, "device": "cuda"}
-        return {"system": "pytorch", "system_version": torch.__version__, "threads": torch.get_num_threads()}
+        return {"system": "pytorch", "system_version": torch.__version__, "device": device,
+                "threads": None if on_cuda else torch.get_num_threads()}
     if jax is not None and torch is None:
-        return {"system": "jax", "system_version": jax.__version__,
-                "device": None if jax.default_backend() == "cpu" else "cuda"}
-    return {"system": "python", "system_version": platform.python_version()}
+        return {"system": "jax", "system_version": jax.__version__, "device": device}
+    return {"system": "python", "system_version": platform.python_version(), "device": device}
 
 
 class _Recorder:

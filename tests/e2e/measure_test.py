@@ -408,6 +408,19 @@ class Measure(ModuleTest):
             (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
             self.assertEqual((record["config"]["device"], record["config"]["threads"]), ("cpu", 3))
 
+    def test_detects_cuda_with_two_frameworks_loaded(self):
+        for initialized, backend, device in ((True, "cpu", "cuda"), (False, "gpu", "cuda"), (False, "cpu", "cpu")):
+            cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda here=initialized: here,
+                                         synchronize=lambda: None)
+            torch = types.SimpleNamespace(__version__="9.9", cuda=cuda, get_num_threads=lambda: 3)
+            jax = types.SimpleNamespace(__version__="8.8", default_backend=lambda here=backend: here,
+                                        block_until_ready=lambda result: result)
+            with self.subTest(initialized=initialized, backend=backend), \
+                    mock.patch.dict(sys.modules, {"torch": torch, "jax": jax}):
+                (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
+                self.assertEqual(record["config"]["system"], "python")
+                self.assertEqual(record["config"]["device"], device)
+
     def test_exceptions_of_the_step_propagate_and_store_nothing(self):
         steps = iter(range(7))
         with self.assertRaises(StopIteration):
