@@ -195,7 +195,7 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
   }
   Table launches{.name = "launches",
                  .columns = columns_from("share; <phase; in_layer; <kind; count; matrices; rows; columns; work; moved; "
-                                         "speedup")};
+                                         "speedup; unaligned")};
   for (size_t share = 0; share < predicted.shares.size(); ++share) {
     for (const ShareLaunch& launch : predicted.shares[share]) {
       const LaunchWork& work = launch.work;
@@ -204,7 +204,7 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
                                                                            : "other";
       launches.add({static_cast<int64_t>(share), std::string(name_of(launch.phase)), launch.in_layer, std::string(kind),
                     launch.count, work.written.count, work.written.rows, work.written.columns, work.flops, work.bytes,
-                    work.speedup});
+                    work.speedup, work.unaligned});
     }
   }
   answer.keep(std::move(runs));

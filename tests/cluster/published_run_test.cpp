@@ -177,6 +177,22 @@ TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
   EXPECT_GT(*first.high, *first.predicted);
 }
 
+// The bytes of unaligned matrices that tools/fit_machines reads, over the products of one run.
+double unaligned_sum(const PublishedRun& run) {
+  const Json json = json_of(published_work_answer(predict_runs({run}), "t.csv"));
+  double sum = 0;
+  for (const Json& launch : json["tables"]["launches"]) {
+    if (launch["kind"] == "product") sum += launch["unaligned"].get<double>();
+  }
+  return sum;
+}
+
+TEST(PredictedRun, ListsBytesOfUnalignedMatrices) {
+  EXPECT_EQ(unaligned_sum(row()), 0);
+  // A rank holds 12,565 words: rows of logits and of their gradient are no multiple of 16 bytes.
+  EXPECT_GE(unaligned_sum(row("128256", "50257")), 3 * 2.0 * 4096 * 12565);
+}
+
 TEST(PredictedRun, ListsFlaggedRunsInASeparateTable) {
   const PredictedRuns predicted = predict_runs({row(), row("causal attention", "FLAG causal attention")});
   const Json json = json_of(published_answer(predicted, "t.csv", false));
