@@ -1,12 +1,15 @@
 """Computes statistics of samples, and makes records in the JSON schema of `laptime bench --output json`."""
 
 import datetime
+import json
 import math
 import os
 import platform
 import random
 import resource
+import shutil
 import statistics
+from pathlib import Path
 
 import model_config
 
@@ -251,3 +254,33 @@ def _phases(samples, whole):
     means = {name: statistics.fmean(samples[name]) for name in parts}
     means["residue"] = total - sum(means.values())
     return [{"phase": name, "seconds": seconds, "share": seconds / total} for name, seconds in means.items()]
+
+
+def finite(value):
+    """The value with null for numbers that JSON cannot represent."""
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write(path, kept):
+    """Writes records to a file as a JSON array.
+
+    A regular file is replaced as a whole, so a full disk or Ctrl-C leaves the records that it had.
+    """
+    path, text = Path(path), json.dumps(finite(kept), indent=1) + "\n"
+    if path.exists() and not path.is_file():  # /dev/stdout, or a pipe
+        path.write_text(text)
+        return
+    path = path.resolve()  # a link stays a link
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_text(text)
+        if path.exists():
+            shutil.copymode(path, part)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

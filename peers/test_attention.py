@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,26 @@ class Processes(unittest.TestCase):
                 attention.processes.run_group([sys.executable, "-c", parent], 0.5)
             time.sleep(2)
             self.assertFalse(trace.exists())
+
+
+    def test_output_file_is_replaced_as_a_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, kept = Path(folder, "laptime"), Path(folder, "kept.json")
+            times = {phase: {"median": 0.5} for phase in attention.PHASES}
+            program.write_text(f"#!/bin/sh\necho '{json.dumps([{'status': 'ok', 'time': times}])}'\n")
+            program.chmod(0o755)
+            kept.write_text("earlier")
+            earlier = kept.open()  # a reader of the earlier file
+            words = ["--columns", "laptime-compile", "--shapes", "64:8", "--rounds", "2", "--output-file", kept]
+            done = subprocess.run(
+                [sys.executable, Path(__file__).with_name("attention"), *words, "--laptime", program],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(kept.read_text()), [{"status": "ok", "time": times}] * 2)
+            with earlier:
+                self.assertEqual(earlier.read(), "earlier")
 
 
 class Shapes(unittest.TestCase):

@@ -2,10 +2,15 @@
 
 import argparse
 import contextlib
+import errno
 import io
+import json
+import os
 import random
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import check_golden
@@ -77,6 +82,44 @@ class Statistics(unittest.TestCase):
         self.assertAlmostEqual(r["phases"][-1]["seconds"], 0.5)
         self.assertAlmostEqual(sum(p["share"] for p in r["phases"]), 1.0)
         self.assertEqual(r["tokens_per_second"], 256.0)
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name, "records.json")
+
+    def test_a_failed_write_leaves_the_earlier_records(self):
+        def interrupted_write(path, text):
+            with path.open("w") as file:
+                file.write(text[:3])
+            raise failure
+
+        records.write(self.file, [1, 2])
+        self.file.chmod(0o640)
+        for failure in (OSError(errno.ENOSPC, "no space"), KeyboardInterrupt()):
+            with mock.patch.object(Path, "write_text", interrupted_write), self.assertRaises(type(failure)):
+                records.write(self.file, [1, 2, 3])
+            self.assertEqual(json.loads(self.file.read_text()), [1, 2])
+        records.write(self.file, [1, 2, 3, float("nan")])
+        self.assertEqual(json.loads(self.file.read_text()), [1, 2, 3, None])
+        self.assertEqual(self.file.stat().st_mode & 0o777, 0o640)
+        self.assertEqual(list(self.file.parent.iterdir()), [self.file])
+
+    def test_a_link_stays_a_link(self):
+        link = self.file.with_name("link.json")
+        link.symlink_to(self.file)
+        for kept in ([1], [1, 2]):
+            records.write(link, kept)
+            self.assertEqual((link.is_symlink(), json.loads(self.file.read_text())), (True, kept))
+
+    def test_a_pipe_is_written_directly(self):
+        reader, writer = os.pipe()
+        records.write(f"/dev/fd/{writer}", [1])
+        os.close(writer)
+        with open(reader) as read:
+            self.assertEqual(json.load(read), [1])
 
 
 class Models(unittest.TestCase):

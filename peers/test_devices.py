@@ -239,8 +239,10 @@ class Programs(unittest.TestCase):
             program.chmod(0o755)
             words = [sys.executable, PEERS / "run", "--device", "cuda", "--cases", "small:4x512:tf32", "--rounds", "2"]
             words += ["--warmup", "0", "--steps", "2", "--columns", "laptime-compile,laptime-compile+again"]
-            done = subprocess.run([*words, "--laptime", program], capture_output=True, text=True)
+            words += ["--laptime", program, "--output-file", Path(folder, "kept.json")]
+            done = subprocess.run(words, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(json.loads(Path(folder, "kept.json").read_text())), 4)
             asked = Path(folder, "words.txt").read_text().splitlines()
         self.assertEqual(len(asked), 4)
         self.assertIn("--dtype tf32", asked[0])
