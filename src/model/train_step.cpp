@@ -131,7 +131,9 @@ void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> g
     const auto scope = build.scope("clip_grad_norm");
     const ClippedGradients clipped = clip_to(build, grads, squared_norm_of_all(build, grads), *config.clip_norm);
     build.output(output::kGradNorm, clipped.norm);
-    grads = clipped.gradients;
+    // Clips kept gradients in place: the next step adds to the clipped gradients, as in PyTorch.
+    for (size_t i = 0; i < grads.size(); ++i)
+      grads[i] = config.accumulate ? assign(build, grads[i], clipped.gradients[i]) : clipped.gradients[i];
   }
   AdamInputs inputs{.step = build.graph().find_source(source::kStep),
                     .lr = build.source(source::kLr, contiguous_type(build.real(), {}), Role::kInput),
