@@ -180,8 +180,11 @@ Timeline Executor::run(Marks marks) {
   Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
   // The step is recorded only after its first run, because kernels and libraries load code then, and a recording must
   // not include that.
-  if (recording_ == nullptr && backend_.records_steps())
+  if (recording_ == nullptr && backend_.records_steps()) {
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
+    if (recording_ == nullptr)
+      throw Error("the device lacks the memory to record a step; use a smaller model, batch or context");
+  }
   return timeline;
 }
 

@@ -37,7 +37,7 @@ class Executor {
   bool is_recorded() const { return recording_ != nullptr; }
   // Runs `count` steps from a recording of the device, even if run() does not use one; calls `before` ahead of each.
   // During this call, values that otherwise come from a pool are in an arena, and outputs of earlier steps are lost.
-  // Empty if the device cannot record or lacks memory for the arena.
+  // Empty if the device cannot record, or lacks memory for the arena or the recording.
   std::vector<Timeline> run_recorded(int64_t count, const std::function<void()>& before);
   // After run(Marks::kLaunches): the device's time before the first launch, and after each launch.
   std::vector<Seconds> launch_times() const;

@@ -293,6 +293,7 @@ class Reader {
       refuse_unless("rope_theta", *model.rope_theta);
       refuse_unless("partial_rotary_factor", share);
     }
+    std::optional<std::string> scaling;
     for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
       if (!has(key)) continue;
       const JsonField rope = json_.at(key);
@@ -300,6 +301,9 @@ class Reader {
       if (rope.has("rope_theta")) model.rope_theta = rope.at("rope_theta").number();
       if (rope.has("partial_rotary_factor")) share = rope.at("partial_rotary_factor").number();
       model.rope_scaling = scaling_word(key, rope);
+      if (scaling && model.rope_scaling != *scaling)
+        refuse(key, "different from rope_scaling", "keep only one of the two keys");
+      scaling = model.rope_scaling;
     }
     if (share != 1 && !is_neox)
       refuse("partial_rotary_factor", fmt::format("{}", share),

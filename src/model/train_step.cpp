@@ -131,7 +131,9 @@ void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> g
     const auto scope = build.scope("clip_grad_norm");
     const ClippedGradients clipped = clip_to(build, grads, squared_norm_of_all(build, grads), *config.clip_norm);
     build.output(output::kGradNorm, clipped.norm);
-    grads = clipped.gradients;
+    // Clips kept gradients in place: the next step adds to the clipped gradients, as in PyTorch.
+    for (size_t i = 0; i < grads.size(); ++i)
+      grads[i] = config.accumulate ? assign(build, grads[i], clipped.gradients[i]) : clipped.gradients[i];
   }
   AdamInputs inputs{.step = build.graph().find_source(source::kStep),
                     .lr = build.source(source::kLr, contiguous_type(build.real(), {}), Role::kInput),
@@ -166,6 +168,8 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
   std::vector<ValueId> grads;
   ValueId loss;
   const bool scales = loss_scaling(config.loss_scale).is_on;
+  // Forward computes no gradients, so it needs no memory for those of earlier steps.
+  const bool keeps_gradients = config.accumulate && config.pass != Pass::kForward;
   for (int64_t part = 0; part < parts; ++part) {
     const auto [result, logits] = build_part(build, model, part, parts);
     loss = part == 0 ? result : add(build, loss, result);
@@ -186,7 +190,7 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
   if (config.ranks > 1) {
     for (size_t i = 0; i < grads.size(); ++i) grads[i] = summed_over_ranks(build, sources[i], grads[i]);
   }
-  if (config.accumulate) accumulate(build, sources, grads);
+  if (keeps_gradients) accumulate(build, sources, grads);
   const bool step = config.pass == Pass::kStep;
   ValueId found_inf;
   if (step && scales) {
@@ -194,7 +198,7 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
     grads = std::move(finished.gradients);
     found_inf = finished.found_inf;
   }
-  if ((!step || keep.gradients) && !config.accumulate) {
+  if ((!step || keep.gradients) && !keeps_gradients) {
     for (size_t i = 0; i < grads.size(); ++i) build.output(output::kGradient + sources[i].spec.name, grads[i]);
   }
   if (step) update(build, config, grads, found_inf);

@@ -53,6 +53,18 @@ void check_ranks(const RunConfig& config) {
   }
 }
 
+// Throws Error if an option has no effect on the pass of the point.
+void check_pass(const RunConfig& config) {
+  if (config.pass == Pass::kStep) return;
+  for (const auto& [option, is_given] : {std::pair("--optimizer-in-backward", config.optimizer_in_backward),
+                                         std::pair("--clip-norm", config.clip_norm.has_value()),
+                                         std::pair("--moments", config.moments != MomentType::kFloat32)}) {
+    if (is_given) throw Error::format("{} needs --pass step, in which the optimizer runs; leave it out", option);
+  }
+  if (config.accumulate && config.pass == Pass::kInference)
+    throw Error("--accumulate has no effect on --pass inference, which has no gradients; leave it out");
+}
+
 void check_options(const RunConfig& config, const ModelCard& card) {
   if (!card.is_language_model && config.pass == Pass::kStep) {
     throw Error::format("model {} has no optimizer; use --pass forward_backward, forward, backward or inference",
@@ -72,8 +84,8 @@ void check_options(const RunConfig& config, const ModelCard& card) {
         "--keep");
   }
   if (config.keep && config.lower) throw Error("--keep and --lower exclude each other; give one of them");
+  check_pass(config);
   if (config.optimizer_in_backward) {
-    if (config.pass != Pass::kStep) throw Error("--optimizer-in-backward needs --pass step");
     if (config.clip_norm) {
       throw Error(
           "--optimizer-in-backward excludes --clip-norm, whose norm is known only after backward; leave one out");

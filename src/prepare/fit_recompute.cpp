@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "base/units.h"
+#include "model/validate.h"
 #include "prepare/device.h"
 #include "prepare/step_graph.h"
 
@@ -96,17 +98,25 @@ class Fit {
     return fewest;
   }
 
+  static bool is_valid(const RunConfig& config) {
+    try {
+      validate(config);
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  }
+
   std::string advice() const {
     std::string advice =
         fmt::format("no other --recompute value needs less memory than {}", typed_recompute(leanest_.text));
-    if (config_.pass == Pass::kStep && !config_.optimizer_in_backward && !config_.clip_norm && !config_.accumulate) {
-      RunConfig other = config_;
-      other.optimizer_in_backward = true;
-      other.recompute = "block";
-      const int64_t bytes = need(other, recompute_rule(other));
-      if (bytes < least_)
-        advice += fmt::format("; --recompute block with --optimizer-in-backward needs {}", format_bytes(bytes));
-    }
+    RunConfig other = config_;
+    other.optimizer_in_backward = true;
+    other.recompute = "block";
+    if (config_.optimizer_in_backward || !is_valid(other)) return advice;
+    const int64_t bytes = need(other, recompute_rule(other));
+    if (bytes < least_)
+      advice += fmt::format("; --recompute block with --optimizer-in-backward needs {}", format_bytes(bytes));
     return advice;
   }
 

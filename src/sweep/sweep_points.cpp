@@ -75,6 +75,7 @@ std::vector<SweepPoint> expand_savings(const SweepPoint& point) {
   for (const std::vector<GivenOption>& changes : all) {
     SweepPoint variant = point;
     for (const GivenOption& change : changes) {
+      if (change.flag == "moments" && point.config.pass != Pass::kStep) continue;  // no optimizer, no moments
       assign(variant.config, change.flag, fmt::format("--{}", change.flag), change.text);
       variant.name += fmt::format("/{}:{}", find_option<RunConfig>(change.flag).value().tag, change.text);
     }

@@ -124,9 +124,10 @@ class RecordingBackend : public cpu::CpuBackend {
   bool records_steps() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override {
     ++recordings;
-    return std::make_unique<Again>(enqueue, runs);
+    return lacks_memory ? nullptr : std::make_unique<Again>(enqueue, runs);
   }
 
+  bool lacks_memory = false;
   int recordings = 0;
   int runs = 0;
 
@@ -164,6 +165,15 @@ TEST(ExecutorOnARecordingDevice, ReplaysUntracedStepsAfterTheFirst) {
   EXPECT_EQ(backend.runs, 2);
   EXPECT_EQ(backend.recordings, 1);
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{16, -32, 8}));
+}
+
+TEST(ExecutorOnARecordingDevice, ThrowsIfAStepCannotBeRecorded) {
+  RecordingBackend backend{all_cpu_kernels(), 1};
+  backend.lacks_memory = true;
+  Builder build;
+  build.output("y", exp(build, build.source("x", floats({3}), Role::kInput)));
+  Executor step(make_plan(build.finish(), first_kernel(backend)), backend);
+  EXPECT_THROW(step.run(), Error);
 }
 
 // A CPU backend that allocates the values of a step one by one and overwrites freed memory.
@@ -233,6 +243,20 @@ TEST(ExecutorOnAPoolingDevice, AllocatesStepValuesFromThePool) {
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{0, 8, 16}));
   EXPECT_FLOAT_EQ(floats_of(step.read_output("y"))[0], 1);
   EXPECT_FALSE(step.find_nan().has_value());
+}
+
+TEST(ExecutorOnAPoolingDevice, RunsOnAfterARecordingThatDoesNotFit) {
+  PoolingBackend backend{all_cpu_kernels(), 1};
+  Builder build;
+  const ValueId w = build.source("w", floats({3}), Role::kParameter);
+  assign(build, w, mul_scalar(build, w, 2));
+  Executor step(make_plan(build.finish(), first_kernel(backend)), backend);
+  write(step, "w", {1, -2, 0.5F});
+  step.run();
+  backend.lacks_memory = true;
+  EXPECT_TRUE(step.run_recorded(2, [] { FAIL() << "no step runs"; }).empty());
+  step.run();
+  EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{4, -8, 2}));
 }
 
 TEST(ExecutorOnAPoolingDevice, NamesStepRanges) {

@@ -89,6 +89,9 @@ struct FakeCard {
 FakeCard& card();
 // The number of the GPU whose context is current in this thread.
 int& current_card();
+constexpr size_t kMemoryBytes = size_t{4} << 30;
+// The bytes of GPU memory that are not allocated. LAPTIME_FAKE_CUDA_TAKEN: bytes that other programs use.
+size_t free_bytes();
 
 // Runs the first piece of work of a stream, and removes the piece when done. Returns false if the piece must be called
 // again. After a failure of the GPU, removes the piece without running it. The stream must have work.

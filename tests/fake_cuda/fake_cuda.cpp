@@ -48,6 +48,12 @@ int& current_card() {
   return the_number;
 }
 
+size_t free_bytes() {
+  const char* const taken = std::getenv("LAPTIME_FAKE_CUDA_TAKEN");
+  const size_t used = card().held + (taken == nullptr ? 0 : std::strtoull(taken, nullptr, 10));
+  return kMemoryBytes - std::min(kMemoryBytes, used);
+}
+
 }  // namespace laptime::test
 
 namespace {
@@ -57,14 +63,7 @@ using namespace laptime::cuda;
 using namespace laptime::test;
 
 constexpr Status kIllegalAddress = 700;
-constexpr size_t kMemoryBytes = size_t{4} << 30;
 constexpr size_t kPoolGranule = size_t{2} << 20;
-
-// LAPTIME_FAKE_CUDA_TAKEN: bytes of GPU memory that other programs use.
-size_t taken_bytes() {
-  const char* const bytes = std::getenv("LAPTIME_FAKE_CUDA_TAKEN");
-  return bytes == nullptr ? 0 : static_cast<size_t>(std::strtoull(bytes, nullptr, 10));
-}
 
 // LAPTIME_FAKE_CUDA_CARDS: the number of GPUs; 1 by default.
 int cards() {
@@ -176,7 +175,7 @@ Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
   if (bytes == 0) return kInvalidValue;
-  if (card().held + bytes > kMemoryBytes - taken_bytes()) return kOutOfMemory;
+  if (bytes > free_bytes()) return kOutOfMemory;
   void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (memory == nullptr) return kOutOfMemory;
   *address = reinterpret_cast<DeviceAddress>(memory);
@@ -199,7 +198,7 @@ Status cuMemFree_v2(DeviceAddress address) {
 Status cuMemGetInfo_v2(size_t* free, size_t* total) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
-  *free = kMemoryBytes - taken_bytes() - card().held;
+  *free = free_bytes();
   *total = kMemoryBytes;
   return kSuccess;
 }
@@ -235,7 +234,7 @@ Status cuMemAllocFromPoolAsync(DeviceAddress* address, size_t bytes, PoolHandle 
   if (stream->capture != nullptr) return kCaptureUnsupported;
   const size_t used = pool->used + (bytes + 511) / 512 * 512;
   const size_t reserved = std::max(pool->reserved, (used + kPoolGranule - 1) / kPoolGranule * kPoolGranule);
-  if (card().held + reserved - pool->reserved > kMemoryBytes - taken_bytes()) return kOutOfMemory;
+  if (reserved - pool->reserved > free_bytes()) return kOutOfMemory;
   void* const memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   if (memory == nullptr) return kOutOfMemory;
   std::memset(memory, 0xFF, bytes);  // memory from a pool has arbitrary contents

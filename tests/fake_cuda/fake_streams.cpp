@@ -247,6 +247,8 @@ Status cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
   return kUnjoined;
 }
 Status cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
+  const std::lock_guard lock(card().mutex);
+  if (free_bytes() == 0) return kOutOfMemory;
   return *exec = new GraphExecObject{graph->nodes}, kSuccess;
 }
 Status cuGraphLaunch(GraphExecHandle exec, StreamHandle stream) {

@@ -175,6 +175,24 @@ TEST(ConfigJson, RejectsKeysThatChangeTheComputation) {
   }
 }
 
+TEST(ConfigJson, RejectsTwoDifferentRopeScalings) {
+  const Json llama3{{"rope_type", "llama3"},
+                    {"factor", 8.0},
+                    {"low_freq_factor", 1.0},
+                    {"high_freq_factor", 4.0},
+                    {"original_max_position_embeddings", 64}};
+  const Json plain{{"rope_type", "default"}, {"rope_theta", 5e5}};
+  for (const auto& [scaling, parameters] : {std::pair(llama3, plain), std::pair(plain, llama3)}) {
+    Json document = llama();
+    document["rope_scaling"] = scaling;
+    document["rope_parameters"] = parameters;
+    EXPECT_THAT(refusal(document), HasSubstr("'rope_parameters' is different from rope_scaling, which is not "
+                                             "supported; keep only one of the two keys"));
+    document["rope_parameters"] = scaling;
+    EXPECT_EQ(refusal(document), "");
+  }
+}
+
 TEST(ConfigJson, IgnoresKeysWithoutEffect) {
   Json document = llama();
   const Json usual{{"bos_token_id", 1},

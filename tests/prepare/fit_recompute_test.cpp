@@ -13,6 +13,7 @@ namespace {
 
 using test::Options;
 using testing::HasSubstr;
+using testing::Not;
 
 class FitRecompute : public testing::Test {
  protected:
@@ -69,6 +70,19 @@ TEST_F(FitRecompute, SuggestsOptionsThatSaveMemoryIfNothingFits) {
   EXPECT_THAT(fitted.advice,
               HasSubstr("no other --recompute value needs less memory than " + typed_recompute(fitted.text)));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
+}
+
+TEST_F(FitRecompute, SuggestsOnlyOptionsThatThePointAccepts) {
+  const std::vector<Options> all{{{"micro-batches", "2"}},
+                                 {{"loss-scale", "1024"}},
+                                 {{"clip-norm", "1"}},
+                                 {{"accumulate", "true"}},
+                                 {{"pass", "forward_backward"}}};
+  for (const Options& options : all) {
+    const std::string advice = fit(1, options).advice;
+    EXPECT_THAT(advice, HasSubstr("no other --recompute value needs less memory than")) << options[0].first;
+    EXPECT_THAT(advice, Not(HasSubstr("--optimizer-in-backward"))) << options[0].first;
+  }
 }
 
 TEST(TypedRecompute, MarksChoicesThatOnlyAutoCanMake) {

@@ -75,7 +75,7 @@ def forms_of(options: dict[str, str], random) -> list[Form]:
             forms.append(Form("optimizer in backward", {"optimizer-in-backward": "true"}, close))
         if options["dtype"] != "float16":
             forms.append(Form("a scaled loss", {"loss-scale": "1024"}, close))
-        forms.append(Form("another pass", {"pass": "forward"}, close, losses=1))
+        forms.append(Form("another pass", {"pass": "forward", "clip-norm": "", "moments": ""}, close, losses=1))
     elif options["pass"] != "inference":
         forms.append(Form("another pass", {"pass": "inference"}, close, losses=1))
     if options["mode"] == "compile":

@@ -377,6 +377,7 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqu
   if (thrown) std::rethrow_exception(thrown);
   if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
   driver_->check(ended, "cuStreamEndCapture");
+  if (made == kOutOfMemory) return nullptr;
   driver_->check(made, "cuGraphInstantiate");
   return recording;
 }

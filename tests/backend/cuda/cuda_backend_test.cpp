@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -270,6 +272,17 @@ TEST_F(Cuda, LaunchesRunAfterAFailedRecording) {
   const std::unique_ptr<Recording> recording = backend.record([&] { squares.enqueue(); });
   recording->run();
   EXPECT_THAT(squares.values(), Each(16.0F));
+}
+
+TEST_F(Cuda, RecordingThatDoesNotFitIsNull) {
+  CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
+  Squares squares(backend);
+  setenv("LAPTIME_FAKE_CUDA_TAKEN", std::to_string(int64_t{4} << 30).c_str(), 1);
+  const std::unique_ptr<Recording> recording = backend.record([&] { squares.enqueue(); });
+  unsetenv("LAPTIME_FAKE_CUDA_TAKEN");
+  EXPECT_EQ(recording, nullptr);
+  squares.enqueue();
+  EXPECT_THAT(squares.values(), Each(4.0F));
 }
 
 TEST_F(Cuda, RecordsStepsOnlyOnRequest) {
