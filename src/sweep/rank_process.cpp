@@ -92,6 +92,7 @@ class RankProcess {
     const ResolvedPoint point(request.point);
     PointHooks hooks = group.rank() == 0 ? hooks_of_rank_0() : PointHooks();
     hooks.group = &group;
+    if (hooks.planned) hooks.planned(request.described);  // says which point the next messages are about
     const PointResult result = run_one(point, request.known, hooks, request.trace, request.described);
     if (group.rank() != 0) return true;
     send_text(messages_, message_text(result));
