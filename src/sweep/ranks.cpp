@@ -213,6 +213,11 @@ PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known,
                       const TraceRequest& trace, const Record& described, const RankPipes& started) {
   PointResult result{described, {}, {}};
   if (!point.device) return run_one(point, known, hooks, trace, described);
+  if (started.requests >= 0) {
+    // A point that fails on a rank ends all ranks, and later points need the ranks that the user started.
+    PointResult planned = plan_one(point, known, trace, described);
+    if (planned.record.status != Status::kOk) return planned;
+  }
   RankRequest request{point, described, known, trace};
   request.point.config.threads = point.device->threads;  // resolved here, so that all ranks use the same number
   const auto words = [&] {

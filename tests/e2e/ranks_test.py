@@ -124,6 +124,12 @@ class Ranks(ProgramTest):
         self.assertEqual([(record["config"]["seed"], record["status"]) for record in self.stored()],
                          [(1, "timeout"), (2, "timeout")], done.stderr)
 
+    def test_point_that_does_not_fit_leaves_the_ranks_of_mpirun_running(self):
+        words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2", "--recompute", "none", "--memory-limit", "1KiB,1GiB"]
+        done = self.under_mpirun(words, words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([record["status"] for record in self.stored()], ["out_of_memory", "ok"])
+
     def test_rejects_ranks_with_different_options(self):
         words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2"]
         done = self.under_mpirun(words, [*words, "--seed", "2"])

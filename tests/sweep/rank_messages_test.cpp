@@ -107,6 +107,17 @@ TEST_F(StartedRanks, IgnoreMessagesOfAnEarlierPoint) {
   EXPECT_TRUE(has_input(requests_.reading()));
 }
 
+TEST_F(StartedRanks, AreNotAskedToRunAPointThatDoesNotFit) {
+  const PointResult result =
+      result_after("", point_with({{"batch", "4"}, {"memory-limit", "1KiB"}, {"recompute", "none"}}));
+  EXPECT_EQ(result.record.status, Status::kOutOfMemory) << result.record.reason;
+  EXPECT_EQ(result.record.reason.find("predicted:"), 0U) << result.record.reason;
+  EXPECT_EQ(result.record.bytes_available, 1024);
+  EXPECT_GT(result.record.bytes_requested.value_or(0), 1024);
+  EXPECT_TRUE(result.record.memory.predicted_peak_bytes);
+  EXPECT_FALSE(has_input(requests_.reading()));
+}
+
 TEST(Ranks, ReasonNamesTheRankAndItsSignal) {
   EXPECT_EQ(reason_of_ranks("--------\nmpirun noticed that process rank 1 with PID 0 on node here exited on signal 9 "
                             "(Killed).\n--------\n",
