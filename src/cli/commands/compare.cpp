@@ -175,8 +175,10 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
     answer.reason = rounds.failure;
     answer.parts.insert(answer.parts.begin(), AnswerPart{.lines = {rounds.failure}});
   }
-  if (!answer.parts.empty()) output.add(std::move(answer));
-  output.finish();
+  until_reader_goes([&] {
+    if (!answer.parts.empty()) output.add(std::move(answer));
+    output.finish();
+  });
   Gate gate(command.options);
   if (rounds.code == ExitCode::kOk) {
     const PairedRatio ratio = ratio_of(rounds.rounds);
@@ -231,9 +233,11 @@ ExitCode run_files(const CompareCommand& command) {
   const MeasuredPoints a = read_points(command.files[0]);
   const MeasuredPoints b = read_points(command.files[1]);
   const ComparedPoints compared = compare_points(a, b, command.options.anyway);
-  output.add(
-      stored_comparison_answer(a.origin, b.origin, compared.pairs, command.options.margin(), compared.confidence));
-  output.finish();
+  until_reader_goes([&] {
+    output.add(
+        stored_comparison_answer(a.origin, b.origin, compared.pairs, command.options.margin(), compared.confidence));
+    output.finish();
+  });
   Gate gate(command.options);
   bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
