@@ -312,6 +312,11 @@ class SweepRun {
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks) {
   if (options.resume && !options.store) throw Error("--resume: no store to resume from; name one with --store");
+  if (options.ranks.size > 0 && !options.launcher) {
+    for (const ResolvedPoint& point : points) {
+      if (point.invalid.empty() && point.is_measured()) require_size(options.ranks.size, point.config.ranks);
+    }
+  }
   return SweepRun(points, options, callbacks).run();
 }
 

@@ -130,6 +130,12 @@ class Ranks(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual([record["status"] for record in self.stored()], ["out_of_memory", "ok"])
 
+    def test_rejects_processes_that_are_not_ranks(self):
+        words = ["bench", "--store", str(self.store), *STEPS]
+        done = self.under_mpirun(words, words)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("2 processes were started, but the point has --ranks 1; make both equal", done.stderr)
+
     def test_rejects_ranks_with_different_options(self):
         words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2"]
         done = self.under_mpirun(words, [*words, "--seed", "2"])

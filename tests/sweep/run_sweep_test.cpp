@@ -247,6 +247,15 @@ TEST_F(Bench, ResumeMeasuresAPointWhoseClaimWasReleased) {
 
 TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }
 
+TEST_F(Bench, EveryProcessOfMpirunMustBeARank) {
+  const auto refusal_of = [](const std::vector<ResolvedPoint>& points) {
+    return test::error_of([&] { run_sweep(points, {.store = std::nullopt, .name = "", .ranks = {.size = 2}}); });
+  };
+  EXPECT_THAT(refusal_of(points_of({"8"}, {{"device", "cpu"}})),
+              HasSubstr("2 processes were started, but the point has --ranks 1"));
+  EXPECT_EQ(refusal_of(points_of({"8"})), "") << "predicted points run in one process";
+}
+
 TEST_F(Bench, UnusableStoreIsAnErrorBeforeAnythingRuns) {
   std::ofstream(folder_ / "file") << "not a directory";
   bool begun = false;
