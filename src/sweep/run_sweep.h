@@ -20,9 +20,9 @@
 namespace laptime {
 
 // Compares the losses if binary, machine, configuration (including the content of its files), math mode and kernel
-// choices are equal. If a loss differs in any bit, `record` gets the status `failed`, states the step and both losses,
-// and drops its times.
-void require_same_loss(const Record& earlier, Record& record);
+// choices are equal. If a loss differs in any bit, the record of `result` gets the status `failed` and states the step
+// and both losses, and the result drops its times (clear_timing).
+void require_same_loss(const Record& earlier, PointResult& result);
 
 struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results

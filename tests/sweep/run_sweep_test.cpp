@@ -194,7 +194,16 @@ TEST_F(Bench, ChangedInputFileFailsThePoint) {
   callbacks.progress = [&](size_t, const PointProgress& progress, Seconds) {
     if (progress.stage == "steps") std::ofstream(text) << "some other text, y";
   };
-  const auto outcome = run_sweep(points_of({"8"}, {{"data", text}, {"vocab", "256"}}), {store_, false, ""}, callbacks);
+  bool has_trace = false;
+  const auto remember = callbacks.finished;
+  callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    has_trace = result.trace.has_value();
+    remember(index, result, source, elapsed);
+  };
+  const auto outcome =
+      run_sweep(points_of({"8"}, {{"data", text}, {"vocab", "256"}}),
+                {.store = store_, .name = "", .trace = {.wanted = true, .traced_steps = 1}}, callbacks);
+  EXPECT_FALSE(has_trace);
   EXPECT_TRUE(outcome.failed);
   EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kFailed));
   EXPECT_THAT(seen.records[0].reason, AllOf(HasSubstr("--data"), HasSubstr("changed")));
