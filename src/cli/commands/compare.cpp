@@ -279,6 +279,9 @@ ComparedPrograms programs_of(const CompareCommand& command) {
 CompareCommand parse_compare(const CommandWords& words) {
   CompareCommand command{
       .options = given_options<CompareOptions>(words), .sweep = given_sweep(words), .files = words.positionals};
+  if (command.sweep.output.ablate)
+    throw Error(
+        "laptime compare: the --config file sets ablate, which compares many variants; run it with laptime bench");
   if (!command.options.program.empty()) {
     if (!command.files.empty() || command.options.again)
       throw Error("laptime compare: --program compares two builds at one point; leave out the files and --again");
