@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "measure/describe.h"
 #include "points/expand.h"
 #include "support/points.h"
 #include "sweep/child_messages.h"
