@@ -46,6 +46,17 @@ size_t help_width();  // the width of standard output, clamped to readable limit
 void write_all(int descriptor, std::string_view text, std::string_view what);
 void write_output(std::string_view text);  // to standard output
 
+// Ends `write` early if the reader of standard output goes away. For output that is not all that a command does: what
+// follows, and the exit code, must not depend on the reader.
+template <class Write>
+void until_reader_goes(const Write& write) {
+  try {
+    write();
+  } catch (const ReaderGone&) {
+    return;
+  }
+}
+
 // Prints a line "laptime: ..." on standard error, escaped for terminals; prints nothing if standard error is closed.
 void print_message(const std::string& message);
 

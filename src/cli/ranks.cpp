@@ -55,6 +55,7 @@ std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankP
   const std::string started_as = joined(words, " ");
   if (here.rank > 0) return code_of(run_rank_process({}, started_as));
   pipes = start_rank_0(started_as);
+  pipes.size = here.size;
   return std::nullopt;
 }
 

@@ -45,11 +45,15 @@ Processes plan_rounds(const RoundsRequest& request, const std::vector<Record>& l
     longest = std::max(longest, Seconds{look.main_time()->mean});
     set_up += Seconds{look.setup.total.value_or(0) - look.setup.kernel_trial.value_or(0)};
   }
-  Processes plan{.sides = {}, .warmup = kRoundWarmup, .steps = kMostSteps, .traced = longest > kLongStep ? 1 : 3};
+  Processes plan{.sides = {}, .warmup = kRoundWarmup, .steps = kMostSteps};
+  if (!request.programs) plan.traced = longest > kLongStep ? 1 : 3;
   if (longest.count() > 0)
     plan.steps = std::clamp(static_cast<int64_t>(std::ceil(kStepsTake / longest)), kFewestSteps, kMostSteps);
-  if (gives_steps(request.a)) plan.steps = looks.front().stopping.steps.value_or(plan.steps);
-  const auto steps = static_cast<double>(looks.front().stopping.warmup.value_or(0) + plan.steps + 2 * plan.traced);
+  if (gives_steps(request.a)) {
+    plan.warmup = looks.front().stopping.warmup.value_or(plan.warmup);
+    plan.steps = looks.front().stopping.steps.value_or(plan.steps);
+  }
+  const auto steps = static_cast<double>(plan.warmup + plan.steps + 2 * plan.traced);
   const Seconds round = 2 * longest * steps + set_up;
   const int64_t affordable = round.count() > 0 ? static_cast<int64_t>(request.budget / round) : kMostPlannedRounds;
   const int64_t rounds = std::clamp(affordable, kFewestRounds, kMostPlannedRounds);

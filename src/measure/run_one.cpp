@@ -35,6 +35,11 @@ class Point {
         learned_(result.learned),
         result_trace_(result.trace) {}
 
+  void plan(const Device& device) {
+    describe_device(device, record_);
+    prepare_checked(device);
+  }
+
   void run(const Device& device) {
     key_ = device_key(device);
     describe_device(device, record_);
@@ -171,16 +176,16 @@ void fail(Record& record, Status status, const std::string& reason) {
   record.reason = reason;
 }
 
-}  // namespace
-
-PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
-                    const TraceRequest& trace, std::optional<Record> described) {
+// Does a part of the work on the point, and reports its errors as the status and reason of the record.
+PointResult result_of(void (Point::*work)(const Device&), const ResolvedPoint& point, const MachineKnowledge& known,
+                      const PointHooks& hooks, const TraceRequest& trace, std::optional<Record> described) {
   PointResult result{described ? std::move(*described) : describe_point(point), {}, {}};
   Record& record = result.record;
   const bool is_reported = hooks.group == nullptr || hooks.group->rank() == 0;
   try {
     if (point.device) {
-      Point(point.config, known, hooks, trace, result).run(*point.device);
+      Point of_config(point.config, known, hooks, trace, result);
+      (of_config.*work)(*point.device);
     } else {
       fail(record, Status::kUnsupported, point.refusal);
     }
@@ -198,6 +203,18 @@ PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, c
     fail(record, Status::kFailed, error.what());
   }
   return result;
+}
+
+}  // namespace
+
+PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
+                    const TraceRequest& trace, std::optional<Record> described) {
+  return result_of(&Point::run, point, known, hooks, trace, std::move(described));
+}
+
+PointResult plan_one(const ResolvedPoint& point, const MachineKnowledge& known, const TraceRequest& trace,
+                     std::optional<Record> described) {
+  return result_of(&Point::plan, point, known, {}, trace, std::move(described));
 }
 
 }  // namespace laptime

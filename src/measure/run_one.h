@@ -1,4 +1,4 @@
-// run_one: runs one point of a sweep in this process and returns its record.
+// run_one: runs one point of a sweep in this process and returns its record. plan_one: only plans it.
 #pragma once
 
 #include <optional>
@@ -22,5 +22,9 @@ struct PointResult {
 // described here. With hooks.group, rank 0 tries kernels and makes the record, and errors of other ranks throw.
 PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks = {},
                     const TraceRequest& trace = {}, std::optional<Record> described = {});
+
+// Like run_one, but only plans the point. The status is kOk if the point can run.
+PointResult plan_one(const ResolvedPoint& point, const MachineKnowledge& known, const TraceRequest& trace = {},
+                     std::optional<Record> described = {});
 
 }  // namespace laptime

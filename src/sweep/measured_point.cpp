@@ -9,8 +9,9 @@
 namespace laptime {
 namespace {
 
-// Marks the record as failed if a file of --data or --weights has changed since the run began.
-void require_unchanged_files(const ResolvedPoint& point, Record& record) {
+// Marks the result as failed if a file of --data or --weights has changed since the run began.
+void require_unchanged_files(const ResolvedPoint& point, PointResult& result) {
+  Record& record = result.record;
   const RunConfig& config = point.config;
   if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
   if (describe_point(point).config_hash == record.config_hash) return;
@@ -19,12 +20,15 @@ void require_unchanged_files(const ResolvedPoint& point, Record& record) {
                               config.weights.empty() ? "the file of --data"
                               : config.data.empty()  ? "the file of --weights"
                                                      : "a file of --data or --weights");
-  clear_timing(record);
+  clear_timing(result);
 }
 
 }  // namespace
 
-void clear_timing(Record& record) {
+void clear_timing(PointResult& result) {
+  result.trace.reset();
+  result.learned = {};
+  Record& record = result.record;
   record.time.clear();
   record.host = {};
   record.phases.clear();
@@ -59,7 +63,7 @@ PointResult measured_point(const ResolvedPoint& point, const Record& described, 
                          : run_one(point, known, hooks, trace, described);
       },
       limits, signals, callbacks);
-  require_unchanged_files(point, result.record);
+  require_unchanged_files(point, result);
   return result;
 }
 

@@ -7,8 +7,9 @@
 
 namespace laptime {
 
-// Removes all times and what follows from them from a record whose run cannot be trusted.
-void clear_timing(Record& record);
+// Removes all times and what follows from them from the result of a run that cannot be trusted: its trace and what was
+// learned from it, too.
+void clear_timing(PointResult& result);
 
 // The result of a point that cannot run, for the reason in `point.invalid`.
 PointResult refused_point(const ResolvedPoint& point, const Record& described);

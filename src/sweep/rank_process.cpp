@@ -86,12 +86,11 @@ class RankProcess {
 
   // Runs one point. Returns false if all ranks must end.
   bool run_point(MpiGroup& group, const RankRequest& request) {
-    if (request.point.config.ranks != group.size())
-      throw Error::format("{} processes were started, but the point has --ranks {}; make both equal", group.size(),
-                          request.point.config.ranks);
+    require_size(group.size(), request.point.config.ranks);
     const ResolvedPoint point(request.point);
     PointHooks hooks = group.rank() == 0 ? hooks_of_rank_0() : PointHooks();
     hooks.group = &group;
+    if (hooks.planned) hooks.planned(request.described);  // says which point the next messages are about
     const PointResult result = run_one(point, request.known, hooks, request.trace, request.described);
     if (group.rank() != 0) return true;
     send_text(messages_, message_text(result));
@@ -109,6 +108,11 @@ class RankProcess {
 };
 
 }  // namespace
+
+void require_size(int64_t size, int64_t ranks) {
+  if (size != ranks)
+    throw Error::format("{} processes were started, but the point has --ranks {}; make both equal", size, ranks);
+}
 
 int run_rank_process(const RankPipes& pipes, const std::string& started_as) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,6 +1,7 @@
 // run_rank_process: runs one rank in a process that mpirun or srun has started.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace laptime {
@@ -10,8 +11,12 @@ namespace laptime {
 struct RankPipes {
   int requests = -1;
   int messages = -1;
-  int process = 0;  // process id of rank 0 if start_rank_0 forked it; otherwise 0
+  int process = 0;   // process id of rank 0 if start_rank_0 forked it; otherwise 0
+  int64_t size = 0;  // number of processes that the user's mpirun or srun has started; 0 without them
 };
+
+// Throws Error unless `size` processes of mpirun or srun are as many as the point has ranks.
+void require_size(int64_t size, int64_t ranks);
 
 // Runs one rank until the request pipe closes. Rank 0 reads a RankRequest per point, broadcasts it, and writes progress
 // messages and then the result (child_messages.h). The other ranks print only errors. `started_as` is the command line

@@ -51,7 +51,8 @@ constexpr Seconds kBreakGrace{3};    // time for mpirun to end all ranks after o
 
 class Ranks {
  public:
-  Ranks(const PointHooks& hooks, const std::vector<std::string>& words) : hooks_(hooks) {
+  Ranks(const PointHooks& hooks, const Record& described, const std::vector<std::string>& words)
+      : hooks_(hooks), described_(described) {
     Pipe input;
     Pipe output;
     Pipe errors;
@@ -66,8 +67,8 @@ class Ranks {
     errors_ = Descriptor(dup(errors.reading()));
     fcntl(to_, F_SETFD, FD_CLOEXEC);
   }
-  Ranks(const PointHooks& hooks, const RankPipes& started)
-      : hooks_(hooks), to_(dup(started.requests)), from_(dup(started.messages)) {}
+  Ranks(const PointHooks& hooks, const Record& described, const RankPipes& started)
+      : hooks_(hooks), described_(described), to_(dup(started.requests)), from_(dup(started.messages)) {}
 
   void send(std::string_view text) const {
     while (!text.empty()) {
@@ -119,17 +120,26 @@ class Ranks {
   void handle(std::string_view line) try {
     ChildMessage message = parse_message(line);
     if (const auto* const progress = std::get_if<PointProgress>(&message)) {
-      if (hooks_.progress) hooks_.progress(*progress);
+      if (planned_ && hooks_.progress) hooks_.progress(*progress);
     } else if (auto* const planned = std::get_if<Record>(&message)) {
+      if (!is_of_point(*planned)) return;
       if (hooks_.planned) hooks_.planned(*planned);
       planned_ = std::move(*planned);
     } else {
-      result_ = std::move(std::get<PointResult>(message));
+      auto& result = std::get<PointResult>(message);
+      if (!is_of_point(result.record)) return;
+      result_ = std::move(result);
       if (mpirun_ > 0) to_ = Descriptor();  // closes the ranks' input: no more requests
       end_by(host_now() + (result_->record.status == Status::kOk ? kRankEndGrace : Seconds()));
     }
   } catch (const Error&) {
     read_errors(std::string(line) + "\n");  // mpirun itself writes to standard output too
+  }
+
+  // Ranks that the user started may still send messages of an earlier point, which ran into its timeout. The messages
+  // of this point begin with its record.
+  bool is_of_point(const Record& record) const {
+    return record.name == described_.name && record.created == described_.created;
   }
 
   void read_errors(const std::string& text) {
@@ -151,6 +161,7 @@ class Ranks {
   }
 
   const PointHooks& hooks_;
+  const Record& described_;
   Descriptor to_, from_, errors_;
   pid_t mpirun_ = 0;  // 0: the ranks were already running
   std::string unread_, all_errors_;
@@ -202,13 +213,18 @@ PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known,
                       const TraceRequest& trace, const Record& described, const RankPipes& started) {
   PointResult result{described, {}, {}};
   if (!point.device) return run_one(point, known, hooks, trace, described);
+  if (started.requests >= 0) {
+    // A point that fails on a rank ends all ranks, and later points need the ranks that the user started.
+    PointResult planned = plan_one(point, known, trace, described);
+    if (planned.record.status != Status::kOk) return planned;
+  }
   RankRequest request{point, described, known, trace};
   request.point.config.threads = point.device->threads;  // resolved here, so that all ranks use the same number
   const auto words = [&] {
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     return mpirun_words(program, point.config.ranks, geteuid() == 0);
   };
-  Ranks ranks = started.requests < 0 ? Ranks(hooks, words()) : Ranks(hooks, started);
+  Ranks ranks = started.requests < 0 ? Ranks(hooks, described, words()) : Ranks(hooks, described, started);
   ranks.send(message_text(request));
   ranks.listen();
   if (ranks.result()) return *ranks.result();

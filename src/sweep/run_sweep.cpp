@@ -34,7 +34,8 @@ bool comparable(const Record& earlier, const Record& record) {
 
 }  // namespace
 
-void require_same_loss(const Record& earlier, Record& record) {
+void require_same_loss(const Record& earlier, PointResult& result) {
+  Record& record = result.record;
   if (!comparable(earlier, record)) return;
   const size_t steps = std::min(earlier.loss.values.size(), record.loss.values.size());
   for (size_t step = 0; step < steps; ++step) {
@@ -46,7 +47,7 @@ void require_same_loss(const Record& earlier, Record& record) {
         "the loss of step {} is {:.9g}, but was {:.9g} in the run of {} with the same configuration, program and "
         "kernels, so no timing is reported; test the memory of the machine, or report this as a defect",
         step + 1, now, before, earlier.created);
-    clear_timing(record);
+    clear_timing(result);
     return;
   }
 }
@@ -170,7 +171,7 @@ class SweepRun {
     if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
       if (const std::string sizes = sizes_text(point); !sizes.empty()) result.record.reason += "; " + sizes;
     }
-    if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
+    if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result);
     return result;
   }
 
@@ -246,7 +247,7 @@ class SweepRun {
 
   void take_placed(size_t index, const PlacedPoint& placed, Seconds elapsed) {
     PointResult result = placed.result;
-    if (const auto earlier = store_.finished(result.record)) require_same_loss(earlier->record, result.record);
+    if (const auto earlier = store_.finished(result.record)) require_same_loss(earlier->record, result);
     keep(result);
     ++outcome_.placement.points;
     outcome_.placement.total += placed.placement;
@@ -312,6 +313,11 @@ class SweepRun {
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks) {
   if (options.resume && !options.store) throw Error("--resume: no store to resume from; name one with --store");
+  if (options.ranks.size > 0 && !options.launcher) {
+    for (const ResolvedPoint& point : points) {
+      if (point.invalid.empty() && point.is_measured()) require_size(options.ranks.size, point.config.ranks);
+    }
+  }
   return SweepRun(points, options, callbacks).run();
 }
 

@@ -20,9 +20,9 @@
 namespace laptime {
 
 // Compares the losses if binary, machine, configuration (including the content of its files), math mode and kernel
-// choices are equal. If a loss differs in any bit, `record` gets the status `failed`, states the step and both losses,
-// and drops its times.
-void require_same_loss(const Record& earlier, Record& record);
+// choices are equal. If a loss differs in any bit, the record of `result` gets the status `failed` and states the step
+// and both losses, and the result drops its times (clear_timing).
+void require_same_loss(const Record& earlier, PointResult& result);
 
 struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results
@@ -63,7 +63,8 @@ struct SweepOutcome {
   std::exception_ptr ended_by;
 };
 
-// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable. If a
+// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable, and if a
+// measured point has another number of ranks than the processes that the user's mpirun or srun has started. If a
 // launcher does not work (probe_launcher), no point is launched and the error is in `ended_by`. If the store fails
 // later, the callbacks still get every record. Results of launched points are stored as they arrive, and reported in
 // the order of the sweep. The calling process must have a single thread.

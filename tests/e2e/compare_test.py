@@ -96,6 +96,13 @@ class ComparePoints(CompareTest):
         report = json.loads(out)[0]
         self.assertGreaterEqual(len(report["tables"]["rounds"]), 1)
 
+    def test_rejects_an_ablation_in_a_sweep_file(self):
+        sweep = self.folder / "sweep.toml"
+        sweep.write_text("ablate = true\n")
+        done = self.compare(*PREDICTED, "--config", sweep, "--again", "--store", self.store)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("the --config file sets ablate", done.stderr)
+
     def test_rejects_bad_input(self):
         for words, said in {
             (): "nothing to compare",
@@ -133,6 +140,20 @@ class ComparePrograms(CompareTest):
         self.assertEqual(report["tables"]["phases"][-1]["verdict"], "slower")
         self.assertEqual(len(report["tables"]["rounds"]), 8)
         self.assert_ok(self.compare(*PREDICTED, "--program", f"{BINARY},{BINARY}", "--fail-above", "5%"))
+
+    def test_plans_rounds_without_steps_that_programs_do_not_run(self):
+        done = self.bench(*PREDICTED, "--warmup", "2", "--steps", "3", "--output", "jsonl", "--columns", "all")
+        record = json.loads(done.stdout)
+        record["time"]["step"]["mean"] = 0.01
+        record["setup"]["total"] = record["setup"]["kernel_trial"] = 0
+        (self.folder / "record.jsonl").write_text(json.dumps(record) + "\n")
+        fixed = self.folder / "fixed"
+        fixed.write_text(f"#!/bin/sh\ncat {self.folder}/record.jsonl\n")
+        fixed.chmod(0o755)
+        # A process runs 1 warm-up step and 10 measured ones, so a round of two takes 0.22 s of twice the budget.
+        done = self.compare(*PREDICTED, "--program", f"{fixed},{fixed}", "--budget", "1.5s")
+        self.assert_ok(done)
+        self.assertIn("8 to 13 rounds, each with one process of 10 steps for A and one for B", done.stderr)
 
     def test_program_comparison_accepts_output_options_in_a_sweep_file(self):
         sweep = self.folder / "sweep.toml"

@@ -210,6 +210,28 @@ class RecordPipe(RecordTest):
         child.stderr.close()
         self.assertEqual(self.stored()[0]["status"], "interrupted")
 
+    def test_full_disk_of_the_output_keeps_the_samples(self):
+        with open("/dev/full", "w") as full:
+            done = self.laptime("record", *SYSTEM, "--store", self.store, input=lines_of([10_000_000] * 12), stdout=full)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("standard output cannot be written (No space left on device)", done.stderr)
+        self.assertEqual([record["reason"] for record in self.stored()],
+                         ["stopped by a failed write to standard output after 1 step"])
+
+    def test_record_that_is_not_stored_is_an_error_without_a_reader(self):
+        child = self.start("record", *SYSTEM, "--store", self.store, "--warmup", "0", "--steps", "2", stdin=subprocess.PIPE)
+        child.stdin.write(lines_of([10_000_000]))
+        child.stdin.flush()
+        child.stdout.readline()
+        child.stdout.close()
+        self.store.unlink()
+        self.store.mkdir()  # every write fails now
+        child.stdin.write(lines_of([10_000_000]))
+        child.stdin.close()
+        with child.stderr:
+            self.assertIn(str(self.store), child.stderr.read())
+        self.assertEqual(child.wait(timeout=60), 1)
+
     def test_run_with_an_infinite_loss_fails_without_times(self):
         text = lines_of([10_000_000] * 3, loss=2.5) + lines_of([10_000_000] * 9, loss=math.inf)
         answers, (record,) = self.record(text, code=1)

@@ -149,6 +149,34 @@ class OutputFailures(ProgramTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertNotIn("cannot be written", done.stderr)
 
+    def exit_code_without_reader(self, *words) -> int:
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = self.laptime(*words, stdout=writing)
+        os.close(writing)
+        return done.returncode
+
+    def test_a_closed_pipe_does_not_change_the_result_of_a_command(self):
+        slower = [*PREDICTED, "--store", self.store, "--delay", "none,matmul=10us"]
+        self.assertEqual(self.exit_code_without_reader("compare", *slower, "--fail-above", "5%"), 1)
+        words = ["--warmup", "2", "--steps", "8", "--output", "json", "--output-file"]
+        self.assert_ok(self.bench(*PREDICTED, *words, "a.json"))
+        self.assert_ok(self.bench(*PREDICTED, *words, "b.json", "--seed", "2"))
+        files = [self.folder / "a.json", self.folder / "b.json"]
+        imported = self.folder / "imported.sqlite"
+        self.assertEqual(self.exit_code_without_reader("import", *files, "--store", imported), 0)
+        self.assertEqual(len(self.stored(imported)), 2)
+        records = json.loads(files[0].read_text())
+        for stats in records[0]["time"].values():
+            stats["samples"] = [2 * sample for sample in stats["samples"]]
+        files[1].write_text(json.dumps(records))
+        self.assertEqual(self.laptime("compare", *files, "--fail-above", "5%").returncode, 1)
+        self.assertEqual(self.exit_code_without_reader("compare", *files, "--fail-above", "5%"), 1)
+        self.assertEqual(self.exit_code_without_reader("selfcheck", "--memory-limit", "1KiB", "--store", "none"), 1)
+        late = "attention --d-model 16 --context 16 --device cpu --timeout 0.001 --store none".split()
+        self.assertEqual(self.laptime(*late).returncode, 1)
+        self.assertEqual(self.exit_code_without_reader(*late), 1)
+
     def test_stderr_may_be_a_closed_pipe(self):
         reading, writing = os.pipe()
         os.close(reading)

@@ -1,6 +1,7 @@
 """laptime plan --published --html: one small file that plots predicted against published figures and loads nothing."""
 
 import json
+import os
 import re
 import sys
 import unittest
@@ -32,6 +33,15 @@ class PublishedPage(ProgramTest):
         self.assertEqual({point["kind"] for point in data["points"]}, {"time", "memory"})
         for point in data["points"]:
             self.assertAlmostEqual(point["predicted"] / point["published"] - 1, point["error"], places=9)
+
+    def test_is_written_without_a_reader_of_the_table(self):
+        page = self.folder / "page.html"
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = self.laptime("plan", "--published", str(ROOT / "published/clusters.csv"), "--html", str(page), stdout=writing)
+        os.close(writing)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(page.exists(), done.stderr)
 
     def test_html_needs_published_and_must_not_overwrite_its_input(self):
         done = self.laptime("plan", "--model", "small", "--html", "page.html")

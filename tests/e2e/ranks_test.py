@@ -117,6 +117,25 @@ class Ranks(ProgramTest):
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "ok"])
         self.assertEqual(done.stdout.count("shard gradients"), 1, done.stdout)
 
+    def test_point_that_times_out_under_mpirun_keeps_its_record_to_itself(self):
+        words = ["bench", "--store", str(self.store), *MODEL, "--threads", "1", "--ranks", "2", "--seed", "1,2",
+                 "--warmup", "0", "--steps", "100000000", "--timeout", "3"]
+        done = self.under_mpirun(words, words)
+        self.assertEqual([(record["config"]["seed"], record["status"]) for record in self.stored()],
+                         [(1, "timeout"), (2, "timeout")], done.stderr)
+
+    def test_point_that_does_not_fit_leaves_the_ranks_of_mpirun_running(self):
+        words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2", "--recompute", "none", "--memory-limit", "1KiB,1GiB"]
+        done = self.under_mpirun(words, words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([record["status"] for record in self.stored()], ["out_of_memory", "ok"])
+
+    def test_rejects_processes_that_are_not_ranks(self):
+        words = ["bench", "--store", str(self.store), *STEPS]
+        done = self.under_mpirun(words, words)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("2 processes were started, but the point has --ranks 1; make both equal", done.stderr)
+
     def test_rejects_ranks_with_different_options(self):
         words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2"]
         done = self.under_mpirun(words, [*words, "--seed", "2"])

@@ -51,6 +51,10 @@ class Verify(ProgramTest):
                 done = self.laptime("verify", GOLDEN, file)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn("FAIL", done.stdout)
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.assertEqual(self.laptime("verify", GOLDEN, file, stdout=writing).returncode, 1)
+        os.close(writing)
 
     def test_reads_every_file_before_it_verifies_any(self):
         done = self.laptime("verify", GOLDEN, "none.safetensors")

@@ -1,10 +1,13 @@
-// Requests to ranks, and reasons why ranks ended.
+// Requests to ranks, results of ranks that were already running, and reasons why ranks ended.
 #include "sweep/rank_messages.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "points/expand.h"
+#include "support/points.h"
+#include "sweep/child_messages.h"
+#include "sweep/pipe.h"
 #include "sweep/ranks.h"
 
 namespace laptime {
@@ -44,6 +47,74 @@ TEST(RankRequest, RoundTrips) {
 TEST(RankRequest, RejectsTextThatIsNotARequest) {
   for (const char* text : {"", "{", "[]", "{}", R"({"name": 3})"})
     EXPECT_THROW(parse_rank_request(text), Error) << text;
+}
+
+// A point with two ranks. Pipes stand in for a rank 0 that is already running.
+class StartedRanks : public testing::Test {
+ protected:
+  // The result of the point after rank 0 has sent `messages`.
+  PointResult result_after(const std::string& messages, const ResolvedPoint& point, const PointHooks& hooks = {}) {
+    send_text(messages_.writing(), messages);
+    messages_.close_writing();
+    return run_ranks(point, {}, hooks, {}, described_,
+                     {.requests = requests_.writing(), .messages = messages_.reading()});
+  }
+
+  static ResolvedPoint point_with(const test::Options& more) {
+    return test::point_of({{"d-model", "16"},
+                           {"d-ff", "16"},
+                           {"num-layers", "1"},
+                           {"num-heads", "1"},
+                           {"vocab", "16"},
+                           {"context", "8"},
+                           {"device", "cpu"},
+                           {"threads", "1"},
+                           {"oversubscribe", "true"},
+                           {"ranks", "2"}},
+                          more);
+  }
+
+  static Record record_of(const std::string& name, const std::string& created) {
+    Record record;
+    record.name = name;
+    record.created = created;
+    return record;
+  }
+
+  Record described_ = record_of("step/batch:4", "2026-01-01T00:00:02Z");
+  Pipe requests_, messages_;
+};
+
+TEST_F(StartedRanks, IgnoreMessagesOfAnEarlierPoint) {
+  // The tail of a message, of which the earlier point read the rest, and then what it did not read.
+  std::string messages = "tail\n" + message_text(PointProgress{.stage = "earlier"});
+  for (const Record& earlier :
+       {record_of("step/batch:2", "2026-01-01T00:00:02Z"), record_of("step/batch:4", "2026-01-01T00:00:01Z")})
+    messages += message_text(earlier) + message_text(PointProgress{.stage = "earlier"}) +
+                message_text(PointResult{earlier, {}, {}});
+  PointResult own{described_, {}, {}};
+  own.record.reason = "its own";
+  messages += message_text(described_) + message_text(PointProgress{.stage = "own"}) + message_text(own);
+  std::vector<std::string> stages;
+  PointHooks hooks;
+  hooks.progress = [&](const PointProgress& progress) { stages.push_back(progress.stage); };
+  hooks.planned = [&](const Record& planned) { EXPECT_EQ(planned, described_); };
+  const PointResult result = result_after(messages, point_with({{"batch", "4"}}), hooks);
+  EXPECT_EQ(result.record.name, "step/batch:4");
+  EXPECT_EQ(result.record.reason, "its own");
+  EXPECT_EQ(stages, std::vector<std::string>{"own"});
+  EXPECT_TRUE(has_input(requests_.reading()));
+}
+
+TEST_F(StartedRanks, AreNotAskedToRunAPointThatDoesNotFit) {
+  const PointResult result =
+      result_after("", point_with({{"batch", "4"}, {"memory-limit", "1KiB"}, {"recompute", "none"}}));
+  EXPECT_EQ(result.record.status, Status::kOutOfMemory) << result.record.reason;
+  EXPECT_EQ(result.record.reason.find("predicted:"), 0U) << result.record.reason;
+  EXPECT_EQ(result.record.bytes_available, 1024);
+  EXPECT_GT(result.record.bytes_requested.value_or(0), 1024);
+  EXPECT_TRUE(result.record.memory.predicted_peak_bytes);
+  EXPECT_FALSE(has_input(requests_.reading()));
 }
 
 TEST(Ranks, ReasonNamesTheRankAndItsSignal) {

@@ -194,7 +194,16 @@ TEST_F(Bench, ChangedInputFileFailsThePoint) {
   callbacks.progress = [&](size_t, const PointProgress& progress, Seconds) {
     if (progress.stage == "steps") std::ofstream(text) << "some other text, y";
   };
-  const auto outcome = run_sweep(points_of({"8"}, {{"data", text}, {"vocab", "256"}}), {store_, false, ""}, callbacks);
+  bool has_trace = false;
+  const auto remember = callbacks.finished;
+  callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    has_trace = result.trace.has_value();
+    remember(index, result, source, elapsed);
+  };
+  const auto outcome =
+      run_sweep(points_of({"8"}, {{"data", text}, {"vocab", "256"}}),
+                {.store = store_, .name = "", .trace = {.wanted = true, .traced_steps = 1}}, callbacks);
+  EXPECT_FALSE(has_trace);
   EXPECT_TRUE(outcome.failed);
   EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kFailed));
   EXPECT_THAT(seen.records[0].reason, AllOf(HasSubstr("--data"), HasSubstr("changed")));
@@ -246,6 +255,15 @@ TEST_F(Bench, ResumeMeasuresAPointWhoseClaimWasReleased) {
 }
 
 TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }
+
+TEST_F(Bench, EveryProcessOfMpirunMustBeARank) {
+  const auto refusal_of = [](const std::vector<ResolvedPoint>& points) {
+    return test::error_of([&] { run_sweep(points, {.store = std::nullopt, .name = "", .ranks = {.size = 2}}); });
+  };
+  EXPECT_THAT(refusal_of(points_of({"8"}, {{"device", "cpu"}})),
+              HasSubstr("2 processes were started, but the point has --ranks 1"));
+  EXPECT_EQ(refusal_of(points_of({"8"})), "") << "predicted points run in one process";
+}
 
 TEST_F(Bench, UnusableStoreIsAnErrorBeforeAnythingRuns) {
   std::ofstream(folder_ / "file") << "not a directory";

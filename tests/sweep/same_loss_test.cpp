@@ -1,4 +1,4 @@
-// The record of a run that does not reproduce the losses of an earlier run has no timing.
+// A run that does not reproduce the losses of an earlier run keeps no timing.
 #include "sweep/run_sweep.h"
 
 #include <gtest/gtest.h>
@@ -25,43 +25,52 @@ Record measured(std::vector<double> losses) {
   return record;
 }
 
+PointResult run_with(std::vector<double> losses) {
+  PointResult result{measured(std::move(losses)), {}, StepTrace()};
+  result.learned.peaks = {{"machine", "peak", 1e9, "FLOP/s", "2026-01-01T00:00:00Z"}};
+  return result;
+}
+
 TEST(SameLoss, EqualLossesKeepTheTiming) {
-  Record record = measured({4.5, 4.25});
-  require_same_loss(measured({4.5, 4.25, 4.0}), record);
-  EXPECT_EQ(record.status, Status::kOk);
-  EXPECT_TRUE(record.time.contains("step"));
+  PointResult result = run_with({4.5, 4.25});
+  require_same_loss(measured({4.5, 4.25, 4.0}), result);
+  EXPECT_EQ(result.record.status, Status::kOk);
+  EXPECT_TRUE(result.record.time.contains("step"));
+  EXPECT_TRUE(result.trace && !result.learned.peaks.empty());
 }
 
 TEST(SameLoss, DifferentLossRemovesTheTiming) {
-  Record record = measured({4.5, 4.25});
-  require_same_loss(measured({4.5, 4.250000001}), record);
-  EXPECT_EQ(record.status, Status::kFailed);
-  EXPECT_NE(record.reason.find("step 2"), std::string::npos) << record.reason;
-  EXPECT_TRUE(record.time.empty());
-  EXPECT_FALSE(record.tokens_per_second || record.flops.model_flops_per_second || record.flops.mfu_measured ||
-               record.transient.excess);
-  EXPECT_TRUE(record.flops.forward) << "work does not depend on time";
+  PointResult result = run_with({4.5, 4.25});
+  require_same_loss(measured({4.5, 4.250000001}), result);
+  EXPECT_EQ(result.record.status, Status::kFailed);
+  EXPECT_NE(result.record.reason.find("step 2"), std::string::npos) << result.record.reason;
+  EXPECT_TRUE(result.record.time.empty());
+  EXPECT_FALSE(result.record.tokens_per_second || result.record.flops.model_flops_per_second ||
+               result.record.flops.mfu_measured || result.record.transient.excess);
+  EXPECT_TRUE(result.record.flops.forward) << "work does not depend on time";
+  EXPECT_FALSE(result.trace) << "times of launches cannot be trusted either";
+  EXPECT_TRUE(result.learned.peaks.empty());
 }
 
 TEST(SameLoss, DoesNotCompareRunsWithDifferentKernels) {
-  Record record = measured({4.5});
-  record.kernels[0].kernel = "onednn";
-  require_same_loss(measured({4.75}), record);
-  EXPECT_EQ(record.status, Status::kOk);
+  PointResult result = run_with({4.5});
+  result.record.kernels[0].kernel = "onednn";
+  require_same_loss(measured({4.75}), result);
+  EXPECT_EQ(result.record.status, Status::kOk);
 }
 
 TEST(SameLoss, DoesNotCompareRunsWithDifferentArithmetic) {
-  Record record = measured({4.5});
-  record.math_mode = "float32, products of three bfloat16 terms";
-  require_same_loss(measured({4.75}), record);
-  EXPECT_EQ(record.status, Status::kOk);
+  PointResult result = run_with({4.5});
+  result.record.math_mode = "float32, products of three bfloat16 terms";
+  require_same_loss(measured({4.75}), result);
+  EXPECT_EQ(result.record.status, Status::kOk);
 }
 
 TEST(SameLoss, DoesNotCompareRunsOfDifferentConfigurations) {
-  Record record = measured({4.5});
-  record.config_hash = "fedcba9876543210";
-  require_same_loss(measured({4.75}), record);
-  EXPECT_EQ(record.status, Status::kOk);
+  PointResult result = run_with({4.5});
+  result.record.config_hash = "fedcba9876543210";
+  require_same_loss(measured({4.75}), result);
+  EXPECT_EQ(result.record.status, Status::kOk);
 }
 
 }  // namespace

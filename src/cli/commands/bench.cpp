@@ -206,7 +206,7 @@ ExitCode run_attention(const BenchCommand& command) {
   const PlacedPoints placed = placed_points(command.sweep, command.options.launch);
   const ExitCode code = run_points(command, placed, {});
   if (code != ExitCode::kInterrupted && shows_table(config) && !config.quiet)
-    write_output(largest_contexts(command.sweep, placed.points));
+    until_reader_goes([&] { write_output(largest_contexts(command.sweep, placed.points)); });
   return code;
 }
 

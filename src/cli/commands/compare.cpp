@@ -175,8 +175,10 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
     answer.reason = rounds.failure;
     answer.parts.insert(answer.parts.begin(), AnswerPart{.lines = {rounds.failure}});
   }
-  if (!answer.parts.empty()) output.add(std::move(answer));
-  output.finish();
+  until_reader_goes([&] {
+    if (!answer.parts.empty()) output.add(std::move(answer));
+    output.finish();
+  });
   Gate gate(command.options);
   if (rounds.code == ExitCode::kOk) {
     const PairedRatio ratio = ratio_of(rounds.rounds);
@@ -231,9 +233,11 @@ ExitCode run_files(const CompareCommand& command) {
   const MeasuredPoints a = read_points(command.files[0]);
   const MeasuredPoints b = read_points(command.files[1]);
   const ComparedPoints compared = compare_points(a, b, command.options.anyway);
-  output.add(
-      stored_comparison_answer(a.origin, b.origin, compared.pairs, command.options.margin(), compared.confidence));
-  output.finish();
+  until_reader_goes([&] {
+    output.add(
+        stored_comparison_answer(a.origin, b.origin, compared.pairs, command.options.margin(), compared.confidence));
+    output.finish();
+  });
   Gate gate(command.options);
   bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
@@ -275,6 +279,9 @@ ComparedPrograms programs_of(const CompareCommand& command) {
 CompareCommand parse_compare(const CommandWords& words) {
   CompareCommand command{
       .options = given_options<CompareOptions>(words), .sweep = given_sweep(words), .files = words.positionals};
+  if (command.sweep.output.ablate)
+    throw Error(
+        "laptime compare: the --config file sets ablate, which compares many variants; run it with laptime bench");
   if (!command.options.program.empty()) {
     if (!command.files.empty() || command.options.again)
       throw Error("laptime compare: --program compares two builds at one point; leave out the files and --again");

@@ -185,10 +185,12 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
       options.html.empty() ? std::nullopt : std::optional<Destination>(std::in_place, options.html);
   AnswerOutput output(config);
   const PredictedRuns predicted = predict_runs(std::move(runs));
-  output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
-                                                : published_answer(predicted, options.published, config.verbose));
   if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json; a chart: --html");
-  output.finish();
+  until_reader_goes([&] {
+    output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
+                                                  : published_answer(predicted, options.published, config.verbose));
+    output.finish();
+  });
   if (html) {
     html->write(filled_page("published.js", page_data(predicted, options.published)));
     print_message(fmt::format("page written to {}", quote(options.html)));

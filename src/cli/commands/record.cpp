@@ -70,7 +70,7 @@ void answer(std::string_view next, std::string_view reason) {
 // Why no more steps are read.
 struct EarlyEnd {
   std::string by{};  // "a signal", "line 3 (unknown key 'stp')"; empty if the stopping rule is satisfied
-  bool is_wrong_line = false;
+  ExitCode code = ExitCode::kInterrupted;
 };
 
 // Adds a step; returns none, or the reason why reading ends. Throws Error if the very first step is invalid. An
@@ -82,7 +82,7 @@ std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& li
   } catch (const Error& error) {
     if (!line.is_complete) return EarlyEnd{"the end of the input"};
     if (steps.count() == 0) throw Error::format("laptime record: line {}: {}; nothing is stored", number, error.what());
-    return EarlyEnd{fmt::format("line {} ({})", number, error.what()), true};
+    return EarlyEnd{fmt::format("line {} ({})", number, error.what()), ExitCode::kBadInput};
   }
 }
 
@@ -100,6 +100,8 @@ EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
     }
   } catch (const ReaderGone&) {  // the program that runs the steps has closed its end of the pipe
     return steps.is_done() ? EarlyEnd{} : ended();
+  } catch (const OutputLost&) {  // the steps so far must be stored before this becomes an error
+    return steps.is_done() ? EarlyEnd{} : EarlyEnd{"a failed write to standard output", ExitCode::kFailed};
   }
   return {};
 }
@@ -123,14 +125,19 @@ ExitCode run_record(const RecordCommand& command) {
       command.point.device ? store.known(device_key(*command.point.device)) : MachineKnowledge{};
   const PointResult result = recorded_result(command.point, std::move(described), std::move(steps), end.by, known);
   const std::optional<std::string> problem = store.keep(result);
-  if (problem) print_message(*problem);
-  write_output(lines.line(result.record));
+  const auto write_record = [&] { write_output(lines.line(result.record)); };
+  if (problem) {
+    print_message(*problem);
+    until_reader_goes(write_record);  // a record that is lost is an error, with or without a reader
+  } else {
+    write_record();
+  }
   // Prints a row for people, in addition to the JSON for the other program.
   TableStream row(table_style(standard_error(), {}), "default", RecordList(std::span(&result.record, 1)));
   print_error_text(row.add(result.record));
   if (result.record.status == Status::kInterrupted) {
     print_message(fmt::format("interrupted: {}", result.record.reason));
-    return end.is_wrong_line ? ExitCode::kBadInput : ExitCode::kInterrupted;
+    return end.code;
   }
   return result.record.status == Status::kOk && !problem ? ExitCode::kOk : ExitCode::kFailed;
 }

@@ -108,11 +108,16 @@ ExitCode run_selfcheck(const Sweep& sweep) {
                               .store = store_for(config),
                               .run_name = std::string(kSelfcheckSweep)};
   const Rounds rounds = measure_rounds(request);
+  const auto show = [&](PointAnswer answer) {
+    until_reader_goes([&] {
+      output.add(std::move(answer));
+      output.finish();
+    });
+  };
   PointAnswer answer{.name = points.front().name};
   if (rounds.code != ExitCode::kOk) {
     answer.say(rounds.failure);
-    output.add(std::move(answer));
-    output.finish();
+    show(std::move(answer));
     return rounds.code;
   }
   const PairedRatio ratio = ratio_of(rounds.rounds);
@@ -137,8 +142,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   answer.show(std::move(table));
   answer.show(std::move(powers.table));
   if (!failed.empty()) answer.say(fmt::format("! times are not reliable now; failed checks: {}", joined(failed, ", ")));
-  output.add(std::move(answer));
-  output.finish();
+  show(std::move(answer));
   return failed.empty() ? ExitCode::kOk : ExitCode::kFailed;
 }
 
@@ -206,7 +210,7 @@ ExitCode run_verify(const VerifyCommand& command) {
     };
     const VerifiedFile verified = verify_golden(golden, command.machine, progress, find_device, kernels);
     line.clear();
-    write_output(safe(command.options.verbose ? print(verified) : summary_line(verified)));
+    until_reader_goes([&] { write_output(safe(command.options.verbose ? print(verified) : summary_line(verified))); });
     pass = pass && verified.pass();
   }
   return pass ? ExitCode::kOk : ExitCode::kFailed;

@@ -108,8 +108,10 @@ ExitCode run_import(const std::vector<std::string>& files, const std::string& op
     const auto add_problem = [&](const std::string& problem) { problems.add(fmt::format("{}: {}", file, problem)); };
     const Imported imported = is_store(file) ? import_store(store, Store::open(file, Store::Access::kRead), add_problem)
                                              : import_records(store, file);
-    write_output(fmt::format("{}: {} and {} imported, {} already stored\n", quote(file),
-                             counted(imported.added, "record"), counted(imported.traces, "trace"), imported.known));
+    until_reader_goes([&] {
+      write_output(fmt::format("{}: {} and {} imported, {} already stored\n", quote(file),
+                               counted(imported.added, "record"), counted(imported.traces, "trace"), imported.known));
+    });
   }
   return problems.end();
 }
