@@ -177,6 +177,12 @@ TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
   EXPECT_GT(*first.high, *first.predicted);
 }
 
+TEST(PredictedRun, GroupsModelsOfAnySize) {
+  const PredictedRuns predicted = predict_runs({row("70552387584", "1e31")});
+  ASSERT_TRUE(predicted.runs[0].predicted);
+  EXPECT_THAT(markdown_of(published_answer(predicted, "t.csv", false)), HasSubstr("100B and more"));
+}
+
 TEST(PredictedRun, ListsFlaggedRunsInASeparateTable) {
   const PredictedRuns predicted = predict_runs({row(), row("causal attention", "FLAG causal attention")});
   const Json json = json_of(published_answer(predicted, "t.csv", false));

@@ -117,6 +117,14 @@ TEST(ParallelTime, RejectsMachinesWithoutLinks) {
   EXPECT_THROW(parallel_time(times(), sheet, kWork, step_of(2, {.ranks = 2})), Error);
 }
 
+TEST(ParallelTime, OneRankNeedsNoLinks) {
+  DataSheet sheet = machine();
+  sheet.link_devices = 0;
+  const auto time = [&](ParallelLayout layout) { return parallel_time(times(), sheet, kWork, step_of(2, layout)); };
+  EXPECT_DOUBLE_EQ(time({.shard = Shard::kParameters, .shards_in_node = true}).step, time({}).step);
+  EXPECT_NEAR(time({.shard = Shard::kGradients, .offloads = true}).optimizer, 1e9 * 32 / 130e9, 1e-9);
+}
+
 TEST(RankBytes, ShardingDividesStatesAmongRanks) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](Shard shard) {
