@@ -158,7 +158,16 @@ TEST(DescribedRun, RecognisesMachineNames) {
   EXPECT_EQ(machine_of_words("GB200 (NVL72)")->name, "gb200");
   EXPECT_EQ(machine_of_words("MI300 (192 GB)")->name, "mi300x");
   EXPECT_EQ(machine_of_words("RTX 4090 under WSL")->name, "rtx4090");
+  EXPECT_EQ(machine_of_words("NVIDIA H100 NVL")->name, "h100-nvl");
+  EXPECT_EQ(machine_of_words("Intel Gaudi 2 96 GB")->name, "gaudi2");
   EXPECT_EQ(machine_of_words("a GPU"), nullptr);
+}
+
+TEST(DescribedRun, RecognisesWholeNamesOnly) {
+  for (const char* hardware : {"NVIDIA A800-SXM4-80GB", "NVIDIA L40", "NVIDIA RTX A1000", ""})
+    EXPECT_EQ(machine_of_words(hardware), nullptr) << hardware;
+  EXPECT_EQ(machine_of_words("H100 80GB SXM5 (NVLink)")->name, "h100");
+  EXPECT_EQ(machine_of_words("DGX A100 640GB (80 GB cards)")->name, "a100");
 }
 
 TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
