@@ -176,6 +176,9 @@ void describe_edition(const PublishedRun& run, DescribedRun& described) {
                                    {"d-model", run.d_model},
                                    {"d-ff", run.d_ff},
                                    {"num-heads", run.heads},
+                                   {"num-kv-heads", run.kv_heads},
+                                   {"head-dim", run.head_dim},
+                                   {"weight-tie", run.weight_tie},
                                    {"vocab", run.vocab}}) {
     if (!size.empty()) given.push_back({flag, size});
   }
