@@ -126,6 +126,14 @@ TEST(DescribedRun, ChoosesTheSmallestLayoutIfNoneIsStated) {
   EXPECT_LE(bytes_of(run, plans).total(), static_cast<double>(machine_of(run).memory));
 }
 
+TEST(DescribedRun, HsdpShardsWithinANode) {
+  SharePlans plans;
+  const auto optimizer = [&](std::string_view parallelism) {
+    return bytes_of(described(row("tp=4 pp=4 cp=2 vp=5", parallelism)), plans).optimizer;
+  };
+  EXPECT_DOUBLE_EQ(optimizer("hsdp"), optimizer("fsdp") * 64 / 8);
+}
+
 TEST(StoredTypes, DependOnTheDescribedProgram) {
   const auto stored = [](std::string_view mode) {
     return stored_types(described(row(",megatron,", fmt::format(",{},", mode))));

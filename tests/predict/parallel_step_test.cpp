@@ -139,6 +139,18 @@ TEST(RankBytes, ShardingDividesStatesAmongRanks) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters).parameters, 0.5e9);
 }
 
+TEST(RankBytes, ReplicasDoNotDivideStates) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  const auto bytes = [&](int64_t ranks, int64_t most_sharers) {
+    return rank_bytes(model, false, step_of(10, {.ranks = ranks, .shard = Shard::kParameters}),
+                      {.most_sharers = most_sharers});
+  };
+  EXPECT_DOUBLE_EQ(bytes(64, 0).optimizer, 8e9 / 64);
+  EXPECT_DOUBLE_EQ(bytes(64, 8).optimizer, 8e9 / 8);
+  EXPECT_DOUBLE_EQ(bytes(64, 8).parameters, 4e9 / 8);
+  EXPECT_DOUBLE_EQ(bytes(4, 8).optimizer, 8e9 / 4);
+}
+
 TEST(RankBytes, ActivationsMatchPublishedFormulas) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10);
