@@ -29,6 +29,10 @@ struct PublishedRuns {
   int64_t figures = 0;
   double error = 0;  // median error, as a fraction
   double low = 0, high = 0;
+
+  // The least number of times whose spread predicts that of others: fewer say little about the outermost tenth.
+  static constexpr int64_t kFewest = 10;
+  bool has_interval() const { return figures >= kFewest; }
 };
 
 // The figures of one machine. FLOP/s are for dense matrix products; `bandwidth` is that of device memory, in bytes/s.
