@@ -13,6 +13,7 @@
 #include "cluster/rank_share.h"
 #include "model/parameters.h"
 #include "points/resolve.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
@@ -29,6 +30,41 @@ bool has(std::string_view text, std::string_view word) { return text.find(word) 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return has(text, word); });
 }
+
+// The letters and digits of a text. Words are joined, because sources write "Gaudi 2" and "RTX 4090" for gaudi2 and
+// rtx4090.
+class JoinedWords {
+ public:
+  explicit JoinedWords(std::string_view text) {
+    bool is_inside = false;
+    for (const char c : lower_case(text)) {
+      const bool is_part = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+      if (is_part) {
+        begins_.push_back(!is_inside);
+        letters_ += c;
+      }
+      is_inside = is_part;
+    }
+    begins_.push_back(true);
+  }
+
+  // True if the part is one word or several: "l4" is not in "L40", and "40" not in "640GB". A unit may follow, as in
+  // "40GB".
+  bool have(std::string_view part) const {
+    for (size_t at = letters_.find(part); at != std::string::npos; at = letters_.find(part, at + 1)) {
+      const size_t end = at + part.size();
+      if (begins_[at] &&
+          (begins_[end] || (letters_.compare(end, kUnit.size(), kUnit) == 0 && begins_[end + kUnit.size()])))
+        return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::string_view kUnit = "gb";
+  std::string letters_;
+  std::vector<bool> begins_;  // whether a word begins at each letter; true after the last one
+};
 
 // Returns the number after `key=`: 4 for "tp" in "tp=4 pp=8"; none if the key is missing. Throws Error above 100000.
 std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
@@ -140,6 +176,9 @@ void describe_edition(const PublishedRun& run, DescribedRun& described) {
                                    {"d-model", run.d_model},
                                    {"d-ff", run.d_ff},
                                    {"num-heads", run.heads},
+                                   {"num-kv-heads", run.kv_heads},
+                                   {"head-dim", run.head_dim},
+                                   {"weight-tie", run.weight_tie},
                                    {"vocab", run.vocab}}) {
     if (!size.empty()) given.push_back({flag, size});
   }
@@ -335,23 +374,16 @@ void describe(const PublishedRun& run, DescribedRun& described) {
 
 }  // namespace
 
-// Finds a machine if all parts of its name occur in the text. The longest such name wins, so that "GB200" is not taken
-// for b200.
+// Finds a machine if all parts of its name occur in the text. The longest such name wins, so that "A100 40GB" is not
+// taken for a100.
 const DataSheet* machine_of_words(std::string_view hardware) {
-  std::string words;
-  for (const char c : lower_case(hardware)) {
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) words += c;
-  }
+  const JoinedWords words(hardware);
   const DataSheet* found = nullptr;
   for (const DataSheet& machine : known_machines()) {
-    std::string_view name = machine.name;
-    if (name.ends_with('x')) name.remove_suffix(1);  // "MI300" without a suffix means the full GPU, MI300X
-    bool fits = true;
-    for (size_t begin = 0; begin < name.size();) {
-      const size_t end = std::min(name.find('-', begin), name.size());
-      fits = fits && words.find(name.substr(begin, end - begin)) != std::string::npos;
-      begin = end + 1;
-    }
+    const bool fits = std::ranges::all_of(fields_of(machine.name, '-'), [&](std::string_view part) {
+      // "MI300" without a suffix means the full GPU, MI300X.
+      return words.have(part) || (part.ends_with('x') && words.have(part.substr(0, part.size() - 1)));
+    });
     if (fits && (found == nullptr || machine.name.size() > found->name.size())) found = &machine;
   }
   return found;

@@ -122,7 +122,7 @@ void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {
   one.published_seconds = of(one.value());
   one.predicted_seconds = seconds;
   const PublishedRuns& errors = known_errors(described);
-  if (errors.figures == 0) return;
+  if (!errors.has_interval()) return;
   one.low = std::min(of(seconds * errors.low), of(seconds * errors.high));
   one.high = std::max(of(seconds * errors.low), of(seconds * errors.high));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -29,7 +30,10 @@ std::vector<double> sizes_of(const Figures& figures) {
 
 std::string size_words(double parameters) {
   constexpr std::array<std::pair<double, std::string_view>, 4> kSizes{
-      {{1e9, "below 1B"}, {1e10, "1B to 10B"}, {1e11, "10B to 100B"}, {1e30, "100B and more"}}};
+      {{1e9, "below 1B"},
+       {1e10, "1B to 10B"},
+       {1e11, "10B to 100B"},
+       {std::numeric_limits<double>::infinity(), "100B and more"}}};
   const auto* const size = std::ranges::find_if(kSizes, [&](const auto& one) { return parameters < one.first; });
   return std::string(size->second);
 }

@@ -16,6 +16,7 @@ struct PublishedRun {
   std::string parameters, layers, d_model, d_ff, heads, kv_heads, vocab, sequence_length, micro_batch;
   std::string global_batch_tokens, dtype, mode, flash_attention, parallelism, activation_checkpointing;
   std::string quantity, value, note;
+  std::string head_dim, weight_tie;  // only records state them; tables have no such columns
 
   LAPTIME_FIELDS(id, source, source_commit_or_date, hardware, gpus, nodes, interconnect, model_family, model_name,
                  parameters, layers, d_model, d_ff, heads, kv_heads, vocab, sequence_length, micro_batch,

@@ -188,6 +188,7 @@ RankBytes bytes_of(const DescribedRun& run, SharePlans& plans) {
   const FeedForward form = gpt_edition(model.edition).feed_forward;
   StoredTypes stored = stored_types(run);
   if (run.program == Program::kLaptime) stored.planned = plans.activations_of(run);
+  if (run.step.layout.shards_in_node) stored.most_sharers = machine_of(run).devices_of_node();
   return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
 }
 

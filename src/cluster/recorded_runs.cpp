@@ -43,6 +43,9 @@ PublishedRun described_record(const Record& record) {
   run.d_model = config.text("d_model");
   run.d_ff = config.text("d_ff");
   run.heads = config.text("num_heads");
+  run.kv_heads = config.text("num_kv_heads");
+  run.head_dim = config.text("head_dim");
+  run.weight_tie = config.text("weight_tie");
   run.vocab = config.text("vocab_size");
   const double context = step_context(record).value_or(0);
   run.sequence_length = fmt::format("{:.0f}", context);
@@ -51,7 +54,7 @@ PublishedRun described_record(const Record& record) {
   run.micro_batch = fmt::format("{:.0f}", batch / micro_batches / ranks);
   run.global_batch_tokens = fmt::format("{:.0f}", batch * context);
   run.dtype = config.text("dtype");
-  if (run.dtype.ends_with("16")) run.dtype += " autocast";
+  if (run.dtype.ends_with("16") || run.dtype == "mixed") run.dtype += " autocast";
   if (config.text("moments") == "bfloat16") run.dtype += ", moments in bf16";
   run.mode = joined(std::vector<std::string>{system, config.text("implementation"), mode}, " ");
   if (is_ours) run.flash_attention = mode == "compile" ? "cudnn" : "no";
@@ -69,7 +72,10 @@ std::vector<PublishedRun> runs_of_records(const std::vector<Record>& records) {
     const TimeStats* const time = record.main_time();
     const std::string model = record.config.text("model");
     const bool is_whole = !model.empty() && model != "attention";
-    if (record.status != Status::kOk || record.verdict.rating == kPredicted || time == nullptr || !is_whole) continue;
+    const bool is_delayed = !record.config.text("delay").empty();  // on purpose, to test compare
+    if (record.status != Status::kOk || record.verdict.rating == kPredicted || time == nullptr || !is_whole ||
+        is_delayed)
+      continue;
     PublishedRun run = described_record(record);
     run.quantity = fmt::format("{}_time_s", record.config.text("pass"));
     run.value = fmt::format("{}", time->median);

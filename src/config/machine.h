@@ -1,6 +1,7 @@
 // DataSheet: a machine described by its data sheet, for predictions; one TOML file per machine.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,10 @@ struct PublishedRuns {
   int64_t figures = 0;
   double error = 0;  // median error, as a fraction
   double low = 0, high = 0;
+
+  // The least number of times whose spread predicts that of others: fewer say little about the outermost tenth.
+  static constexpr int64_t kFewest = 10;
+  bool has_interval() const { return figures >= kFewest; }
 };
 
 // The figures of one machine. FLOP/s are for dense matrix products; `bandwidth` is that of device memory, in bytes/s.
@@ -67,6 +72,8 @@ struct DataSheet {
   std::string link_source{};
 
   bool has_reached_rates() const { return reached_bandwidth > 0; }
+  // A device without links counts as a node of its own.
+  int64_t devices_of_node() const { return std::max<int64_t>(1, link_devices); }
 
   double usable_bandwidth() const { return measured_bandwidth.value_or(bandwidth); }
   double usable_float32() const { return measured_float32.value_or(float32); }

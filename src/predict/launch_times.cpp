@@ -35,12 +35,14 @@ constexpr double kOverlap = 4;           // p of the p-norm of device and host t
 
 }  // namespace
 
-LaunchTimes::LaunchTimes(DataSheet machine, double product_peak, Program program, Mode mode, bool is_causal)
+LaunchTimes::LaunchTimes(DataSheet machine, double product_peak, Program program, Mode mode, bool is_causal,
+                         bool is_tf32)
     : machine_(std::move(machine)),
       product_peak_(product_peak),
       program_(program),
       mode_(mode),
-      is_causal_(is_causal) {}
+      is_causal_(is_causal),
+      is_tf32_(is_tf32) {}
 
 double LaunchTimes::memory(double bytes) const {
   if (is_bound()) return bytes / machine_.usable_bandwidth();
@@ -49,12 +51,11 @@ double LaunchTimes::memory(double bytes) const {
   return bytes * (1 - hot + hot / kCacheGain) / (machine_.bandwidth * machine_.reached_bandwidth);
 }
 
-bool LaunchTimes::is_float32() const { return product_peak_ == machine_.float32; }
-bool LaunchTimes::is_tf32() const { return product_peak_ == machine_.tf32; }
+bool LaunchTimes::is_float32() const { return !is_tf32_ && product_peak_ == machine_.float32; }
 
 double LaunchTimes::reached_share() const {
   if (is_float32()) return machine_.reached_float32;
-  return is_tf32() ? machine_.reached_tf32 : machine_.reached_tensor;
+  return is_tf32_ ? machine_.reached_tf32 : machine_.reached_tensor;
 }
 
 double LaunchTimes::product(const LaunchWork& work) const {
@@ -75,7 +76,7 @@ double LaunchTimes::product(const LaunchWork& work) const {
 
 double LaunchTimes::attention(const LaunchWork& work) const {
   const auto width = static_cast<double>(std::max<int64_t>(1, work.written.columns));
-  if (program_ == Program::kLaptime && (is_float32() || is_tf32())) {
+  if (program_ == Program::kLaptime && (is_float32() || is_tf32_)) {
     const double scores = work.flops / (2 * width);  // summed over all products of attention
     return work.flops / (product_peak_ * reached_share()) + memory(kScorePasses * kStoredScoreBytes * scores);
   }

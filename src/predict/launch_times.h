@@ -83,9 +83,10 @@ class LaunchTimes {
  public:
   // `product_peak` is the FLOP/s of contractions and attention in their type. If the machine has reached rates, this is
   // the figure of the data sheet, because the rates are shares of that figure; otherwise it is the measured figure or,
-  // if there is none, that of the data sheet. All other ops run at the float32 peak.
+  // if there is none, that of the data sheet. All other ops run at the float32 peak. On some machines the peak does not
+  // tell whether products run in tf32, because it equals that of float32.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
-              bool is_causal = true);
+              bool is_causal = true, bool is_tf32 = false);
 
   // Seconds that a launch takes on the device, and on the host.
   double kernel(const LaunchWork& work) const;
@@ -100,9 +101,7 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
-  // Whether contractions run in float32 or in tf32; valid only if the machine has reached rates.
-  bool is_float32() const;
-  bool is_tf32() const;
+  bool is_float32() const;       // contractions run in float32; valid only if the machine has reached rates
   double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores
   double computed(const LaunchWork& work) const;
   double product(const LaunchWork& work) const;
@@ -114,6 +113,7 @@ class LaunchTimes {
   Program program_;
   Mode mode_;
   bool is_causal_;
+  bool is_tf32_;
 };
 
 }  // namespace laptime

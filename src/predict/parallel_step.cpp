@@ -96,7 +96,8 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
 
   const int64_t data = layout.data();
   const int64_t stride = layout.tensor * layout.context;
-  const int64_t group = layout.shards_in_node ? std::min(data, machine.link_devices) : data;
+  const int64_t in_node = machine.devices_of_node();
+  const int64_t group = layout.shards_in_node ? std::min(data, in_node) : data;
   double whole = busy;  // seconds of a micro-batch, including its communication
   double reduction = 0;
   if (layout.shard == Shard::kParameters) {
@@ -125,7 +126,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   Busy update = work.layer_optimizer * stage + work.ends_optimizer;
   update = {update.kernels / updates, update.host / (step.groups_updates ? kGroupedLaunches : 1)};
   if (layout.offloads) {
-    const auto nodes = std::max(1.0, static_cast<double>(layout.ranks) / static_cast<double>(machine.link_devices));
+    const auto nodes = std::max(1.0, static_cast<double>(layout.ranks) / static_cast<double>(in_node));
     update = {step.parameters * kHostUpdateBytes / kHostBandwidth / nodes, 0};
   }
   time.step = (micro_batches + bubbles) * whole + exposed_reduction;

@@ -77,7 +77,8 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   const ParallelLayout& layout = step.layout;
   const auto tensor = static_cast<double>(layout.tensor);
   // Context parallel ranks shard like data-parallel ranks.
-  const auto data = static_cast<double>(layout.data() * layout.context);
+  const int64_t data = layout.data() * layout.context;
+  const auto sharers = static_cast<double>(stored.most_sharers > 0 ? std::min(data, stored.most_sharers) : data);
   const double vocabulary = static_cast<double>(model.vocab_size) / tensor;
   const double table = vocabulary * static_cast<double>(model.d_model);
   const auto layers = static_cast<double>(step.layers);
@@ -85,7 +86,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   const double stage = layers_of_first_rank(layers, in_layer, table, layout, stored.balances_stages);
   const double parameters = layout.pipeline == 1 ? step.parameters / tensor : stage * in_layer + table;
 
-  const auto part = [&](Shard from) { return layout.shard >= from ? data : 1; };
+  const auto part = [&](Shard from) { return layout.shard >= from ? sharers : 1; };
   const double of_parameter = stored.all_16_bits || stored.keeps_master ? kShort : kLong;
   const double of_gradient = stored.all_16_bits ? kShort : kLong;
   RankBytes bytes;

@@ -210,13 +210,14 @@ DataSheet described_machine(const std::string& name) {
 struct ProductPeak {
   double stated = 0;
   double usable = 0;
+  bool is_tf32 = false;
 };
 ProductPeak product_peak(const DataSheet& machine, Precision dtype) {
   const DType factors = product_factors_of(dtype);
   if (is_16_bit_float(factors) && machine.bfloat16 > 0)
     return {machine.bfloat16, machine.measured_bfloat16.value_or(machine.bfloat16)};
   if (dtype == Precision::kTf32 && machine.tf32 > 0)
-    return {machine.tf32, machine.measured_tf32.value_or(machine.tf32)};
+    return {machine.tf32, machine.measured_tf32.value_or(machine.tf32), true};
   return {machine.float32, machine.usable_float32()};
 }
 
@@ -269,7 +270,8 @@ Device find_roofline(const RunConfig& config, const std::string& name, Program p
   device.datasheet_flops = products.stated;
   const bool is_stated = described.has_reached_rates();  // reached rates are fractions of data-sheet rates
   const double peak = is_stated ? products.stated : products.usable;
-  device.launch_times = std::make_shared<const LaunchTimes>(described, peak, program, config.mode, config.model.causal);
+  device.launch_times =
+      std::make_shared<const LaunchTimes>(described, peak, program, config.mode, config.model.causal, products.is_tf32);
   device.rates = {peak, is_stated ? described.bandwidth : described.usable_bandwidth()};
   device.kernels = kKernels;
   device.open = [described, times = *device.launch_times](int) {

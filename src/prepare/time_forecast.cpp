@@ -198,13 +198,12 @@ const char* TimeForecast::basis() const {
 }
 
 std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) const {
-  constexpr size_t kFewest = 10;
   if (described_) {
     const std::optional<PublishedRuns> published = described_->published();
-    if (!published || static_cast<size_t>(published->figures) < kFewest) return std::nullopt;
+    if (!published || !published->has_interval()) return std::nullopt;
     return std::pair(seconds * published->low, seconds * published->high);
   }
-  if (errors_.size() < kFewest) return std::nullopt;
+  if (std::ssize(errors_) < PublishedRuns::kFewest) return std::nullopt;
   constexpr double kTail = 0.05;  // probability of a time below the range, and of a time above it
   // If almost all earlier predictions erred in the same direction, the range ends at the prediction.
   return std::pair(std::min(seconds, seconds / (1 + percentile_of_sorted(errors_, 1 - kTail))),

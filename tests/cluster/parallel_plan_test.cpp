@@ -78,6 +78,19 @@ TEST(ParallelPlan, UsesTheErrorIntervalOfTheMode) {
   EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kPyTorchCompile), h100.compile.high);
 }
 
+TEST(ParallelPlan, FewPublishedTimesGiveNoInterval) {
+  SharePlans plans;
+  const DataSheet machine = find_machine("a100-40");
+  ASSERT_GT(machine.compile.figures, 0);
+  ASSERT_FALSE(machine.compile.has_interval());
+  ASSERT_TRUE(machine.eager.has_interval());
+  RunConfig config = small("roofline:a100-40");
+  const auto low = [&] { return plan_parallel(config, Program::kLaptime, choice(1, 1, Shard::kNone), plans).low; };
+  EXPECT_TRUE(low());
+  config.mode = Mode::kCompile;
+  EXPECT_FALSE(low());
+}
+
 TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   SharePlans plans;
   const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);

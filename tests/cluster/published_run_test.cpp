@@ -126,6 +126,14 @@ TEST(DescribedRun, ChoosesTheSmallestLayoutIfNoneIsStated) {
   EXPECT_LE(bytes_of(run, plans).total(), static_cast<double>(machine_of(run).memory));
 }
 
+TEST(DescribedRun, HsdpShardsWithinANode) {
+  SharePlans plans;
+  const auto optimizer = [&](std::string_view parallelism) {
+    return bytes_of(described(row("tp=4 pp=4 cp=2 vp=5", parallelism)), plans).optimizer;
+  };
+  EXPECT_DOUBLE_EQ(optimizer("hsdp"), optimizer("fsdp") * 64 / 8);
+}
+
 TEST(StoredTypes, DependOnTheDescribedProgram) {
   const auto stored = [](std::string_view mode) {
     return stored_types(described(row(",megatron,", fmt::format(",{},", mode))));
@@ -158,7 +166,16 @@ TEST(DescribedRun, RecognisesMachineNames) {
   EXPECT_EQ(machine_of_words("GB200 (NVL72)")->name, "gb200");
   EXPECT_EQ(machine_of_words("MI300 (192 GB)")->name, "mi300x");
   EXPECT_EQ(machine_of_words("RTX 4090 under WSL")->name, "rtx4090");
+  EXPECT_EQ(machine_of_words("NVIDIA H100 NVL")->name, "h100-nvl");
+  EXPECT_EQ(machine_of_words("Intel Gaudi 2 96 GB")->name, "gaudi2");
   EXPECT_EQ(machine_of_words("a GPU"), nullptr);
+}
+
+TEST(DescribedRun, RecognisesWholeNamesOnly) {
+  for (const char* hardware : {"NVIDIA A800-SXM4-80GB", "NVIDIA L40", "NVIDIA RTX A1000", ""})
+    EXPECT_EQ(machine_of_words(hardware), nullptr) << hardware;
+  EXPECT_EQ(machine_of_words("H100 80GB SXM5 (NVLink)")->name, "h100");
+  EXPECT_EQ(machine_of_words("DGX A100 640GB (80 GB cards)")->name, "a100");
 }
 
 TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
@@ -177,6 +194,7 @@ TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
   EXPECT_GT(*first.high, *first.predicted);
 }
 
+<<<<<<< HEAD
 // The bytes of unaligned matrices that tools/fit_machines reads, over the products of one run.
 double unaligned_sum(const PublishedRun& run) {
   const Json json = json_of(published_work_answer(predict_runs({run}), "t.csv"));
@@ -191,6 +209,12 @@ TEST(PredictedRun, ListsBytesOfUnalignedMatrices) {
   EXPECT_EQ(unaligned_sum(row()), 0);
   // A rank holds 12,565 words: rows of logits and of their gradient are no multiple of 16 bytes.
   EXPECT_GE(unaligned_sum(row("128256", "50257")), 3 * 2.0 * 4096 * 12565);
+=======
+TEST(PredictedRun, GroupsModelsOfAnySize) {
+  const PredictedRuns predicted = predict_runs({row("70552387584", "1e31")});
+  ASSERT_TRUE(predicted.runs[0].predicted);
+  EXPECT_THAT(markdown_of(published_answer(predicted, "t.csv", false)), HasSubstr("100B and more"));
+>>>>>>> h-fixcluster
 }
 
 TEST(PredictedRun, ListsFlaggedRunsInASeparateTable) {

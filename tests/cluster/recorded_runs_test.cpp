@@ -95,7 +95,32 @@ TEST(RecordedRuns, KeepTimesBelowAMillisecond) {
   EXPECT_DOUBLE_EQ(predict_runs(runs_of_records({fast})).runs[0].value(), 95e-6);
 }
 
-TEST(RecordedRuns, OmitFailedPredictedAndUnsupportedRecords) {
+TEST(RecordedRuns, KeepHeadsAndSharedEmbedding) {
+  const auto run_of = [](const std::string& weight_tie) {
+    Record grouped = record("", fmt::format(R"(, "num_kv_heads": 4, "head_dim": 128, "weight_tie": {})", weight_tie));
+    grouped.config.json()["model"] = "custom";
+    grouped.config.json()["edition"] = "llama";
+    return described(runs_of_records({grouped})[0]);
+  };
+  const DescribedRun run = run_of("true");
+  ASSERT_EQ(run.refusal, "");
+  EXPECT_EQ(run.config.model.kv_heads(), 4);
+  EXPECT_EQ(run.config.model.d_head(), 128);
+  EXPECT_DOUBLE_EQ(run.step.kv_width, 4 * 128);
+  EXPECT_DOUBLE_EQ(run_of("false").step.parameters - run.step.parameters, 10000 * 768);
+}
+
+TEST(RecordedRuns, MixedArithmeticIsAutocast) {
+  const auto run_of = [](const char* dtype) {
+    Record mixed = record("");
+    mixed.config.json()["dtype"] = dtype;
+    return described(runs_of_records({mixed})[0]);
+  };
+  EXPECT_FALSE(run_of("mixed").stores_16_bits);
+  EXPECT_EQ(run_of("mixed").stores_16_bits, run_of("bfloat16").stores_16_bits);
+}
+
+TEST(RecordedRuns, OmitFailedPredictedDelayedAndUnsupportedRecords) {
   Record failed = record("");
   failed.status = Status::kFailed;
   Record predicted = record("");
@@ -104,7 +129,8 @@ TEST(RecordedRuns, OmitFailedPredictedAndUnsupportedRecords) {
   attention.config = Json::parse(R"({"model": "attention", "pass": "forward"})");
   Record unknown = record("");
   unknown.config = Json::parse(R"({"pass": "step"})");
-  EXPECT_TRUE(runs_of_records({failed, predicted, attention, unknown}).empty());
+  const Record delayed = record("", R"(, "delay": "matmul=10ms")");
+  EXPECT_TRUE(runs_of_records({failed, predicted, attention, unknown, delayed}).empty());
 }
 
 }  // namespace

@@ -137,6 +137,12 @@ TEST(DataSheet, ShippedMachinesAreValid) {
   }
 }
 
+TEST(DataSheet, RatesOfNarrowTypesAreDense) {
+  const DataSheet machine = find_machine("rtx-pro-6000");
+  EXPECT_EQ(machine.float8, 2 * machine.bfloat16);
+  EXPECT_EQ(machine.float4, 4 * machine.bfloat16);
+}
+
 TEST(DataSheet, ReadsUserFileByPath) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "own_machine.toml";
   std::ofstream(path) << kPaper;

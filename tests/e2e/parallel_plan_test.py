@@ -46,6 +46,15 @@ class ParallelPlan(ProgramTest):
         row = self.tables(*ON_H100, "--ranks", "8", "--shard", "parameters", "--tokens", "1B", "--price-file", str(prices))["parallel"][0]
         self.assertAlmostEqual(row["cost"], 1e9 / row["tokens_per_second"] / 3600 * 8 * 2, places=6)
 
+    def test_sorting_by_cost_needs_each_price(self):
+        prices = self.folder / "prices.toml"
+        prices.write_text("h100 = 2.0\n")
+        words = ["plan", "--model", "small", "--store", "none", "--ranks", "1", "--by", "cost", "--price-file", str(prices), "--device"]
+        self.assertIn("cheapest that fits: 1 h100", self.laptime(*words, "h100").stdout)
+        done = self.laptime(*words, "h100,b200,a100")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"'{prices}' has no price of a100, b200; add a line for each, such as a100 = 2.5", done.stderr)
+
     def test_best_names_the_fastest_and_the_next_three(self):
         done = self.laptime("plan", *ON_H100, "--ranks", "8", "--best")
         self.assert_ok(done)
@@ -64,6 +73,7 @@ class ParallelPlan(ProgramTest):
                                (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
                                (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
                                (["--device", "h100", "--ranks", "8", "--largest"], "--ranks excludes --largest"),
+                               (["--device", "h100", "--ranks", "8", "--delay", "matmul=10ms"], "--ranks excludes --delay"),
                                (["--device", "h100", "--ranks", "8", "--optimizer-in-backward"], "--ranks excludes --optimizer"),
                                (["--published", "no.csv"], "leave out --model"),
                                (["--pass", "inference", "--tokens", "1B", "--device", "h100"], "--pass step"),

@@ -18,7 +18,7 @@ TEST(LaunchTimes, Tf32AttentionStoresItsScores) {
   const DataSheet h100 = find_machine("h100");
   const double positions = 4096;
   const LaunchWork work = attention(positions, 64);
-  const LaunchTimes in_tf32(h100, h100.tf32, Program::kLaptime, Mode::kCompile);
+  const LaunchTimes in_tf32(h100, h100.tf32, Program::kLaptime, Mode::kCompile, true, true);
   const LaunchTimes in_bfloat16(h100, h100.bfloat16, Program::kLaptime, Mode::kCompile);
   // Each of the two products counts as two passes over the scores of 16 heads.
   const double moved = 2 * 2 * 4 * 16 * positions * positions / (h100.bandwidth * h100.reached_bandwidth);
@@ -30,7 +30,7 @@ TEST(LaunchTimes, Tf32AttentionStoresItsScores) {
 TEST(LaunchTimes, AttentionOfOtherProgramsIsOneKernel) {
   const DataSheet h100 = find_machine("h100");
   const LaunchWork work = attention(4096, 64);
-  const LaunchTimes compiled(h100, h100.tf32, Program::kPyTorchCompile, Mode::kCompile);
+  const LaunchTimes compiled(h100, h100.tf32, Program::kPyTorchCompile, Mode::kCompile, true, true);
   EXPECT_NEAR(compiled.kernel(work), work.flops / 2 / (h100.tf32 * h100.reached_attention), 5e-6);
 }
 
@@ -51,6 +51,20 @@ TEST(LaunchTimes, LaptimeCopiesUnalignedMatrices) {
               2 * work.bytes / (h100.bandwidth * h100.reached_bandwidth), 1e-5);
   EXPECT_DOUBLE_EQ(kernel(h100.bfloat16, Program::kPyTorchCompile), of_pytorch);
   EXPECT_DOUBLE_EQ(kernel(h100.float32, Program::kLaptime), in_float32);
+}
+
+TEST(LaunchTimes, Tf32ReachesItsOwnShareOfAnEqualPeak) {
+  DataSheet machine = find_machine("rtx4090");
+  ASSERT_EQ(machine.tf32, machine.float32);
+  machine.reached_float32 = 0.9;
+  machine.reached_tf32 = 0.6;
+  const LaunchWork work{.kind = LaunchWork::Kind::kProduct, .flops = 1e12};
+  const auto rate = [&](bool is_tf32) {
+    const LaunchTimes times(machine, machine.tf32, Program::kPyTorchEager, Mode::kEager, true, is_tf32);
+    return work.flops / times.kernel(work);
+  };
+  EXPECT_NEAR(rate(true), 0.6 * machine.tf32, 0.01 * machine.tf32);
+  EXPECT_NEAR(rate(false), 0.9 * machine.tf32, 0.01 * machine.tf32);
 }
 
 struct Matrix {

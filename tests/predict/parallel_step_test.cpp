@@ -117,6 +117,14 @@ TEST(ParallelTime, RejectsMachinesWithoutLinks) {
   EXPECT_THROW(parallel_time(times(), sheet, kWork, step_of(2, {.ranks = 2})), Error);
 }
 
+TEST(ParallelTime, OneRankNeedsNoLinks) {
+  DataSheet sheet = machine();
+  sheet.link_devices = 0;
+  const auto time = [&](ParallelLayout layout) { return parallel_time(times(), sheet, kWork, step_of(2, layout)); };
+  EXPECT_DOUBLE_EQ(time({.shard = Shard::kParameters, .shards_in_node = true}).step, time({}).step);
+  EXPECT_NEAR(time({.shard = Shard::kGradients, .offloads = true}).optimizer, 1e9 * 32 / 130e9, 1e-9);
+}
+
 TEST(RankBytes, ShardingDividesStatesAmongRanks) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](Shard shard) {
@@ -129,6 +137,18 @@ TEST(RankBytes, ShardingDividesStatesAmongRanks) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kGradients).gradients, 0.5e9);
   EXPECT_DOUBLE_EQ(bytes(Shard::kGradients).parameters, 4e9);
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters).parameters, 0.5e9);
+}
+
+TEST(RankBytes, ReplicasDoNotDivideStates) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  const auto bytes = [&](int64_t ranks, int64_t most_sharers) {
+    return rank_bytes(model, false, step_of(10, {.ranks = ranks, .shard = Shard::kParameters}),
+                      {.most_sharers = most_sharers});
+  };
+  EXPECT_DOUBLE_EQ(bytes(64, 0).optimizer, 8e9 / 64);
+  EXPECT_DOUBLE_EQ(bytes(64, 8).optimizer, 8e9 / 8);
+  EXPECT_DOUBLE_EQ(bytes(64, 8).parameters, 4e9 / 8);
+  EXPECT_DOUBLE_EQ(bytes(4, 8).optimizer, 8e9 / 4);
 }
 
 TEST(RankBytes, ActivationsMatchPublishedFormulas) {

@@ -1,26 +1,28 @@
-"""tools/fit_machines predicts with the formulas of src/predict."""
+"""tools/fit_machines: which figures are fitted, and predictions, which agree with those of the program."""
 
 import collections
-import importlib.machinery
 import importlib.util
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-loader = importlib.machinery.SourceFileLoader("fit_machines", str(ROOT / "tools/fit_machines"))
-fit_machines = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-loader.exec_module(fit_machines)
+LOADER = SourceFileLoader("fit_machines", str(ROOT / "tools" / "fit_machines"))
+SPEC = importlib.util.spec_from_loader("fit_machines", LOADER)
+fit_machines = importlib.util.module_from_spec(SPEC)
+LOADER.exec_module(fit_machines)
 
 HEAD = ("id,source,source_commit_or_date,hardware,gpus,nodes,interconnect,model_family,model_name,parameters,layers,d_model,"
         "d_ff,heads,kv_heads,vocab,sequence_length,micro_batch,global_batch_tokens,dtype,mode,flash_attention,parallelism,"
         "activation_checkpointing,quantity,value,note\n")
 
 
-def figures(modes: list[str]) -> list:
+def figures_of_modes(modes: list[str]) -> list:
     """One figure for each mode: a step of GPT-2 on one H100, whose vocabulary of 50,257 makes rows of logits unaligned."""
     rows = [f"{mode},me,2026,H100 80GB,1,1,none,GPT-2,GPT-2,,12,768,3072,12,12,50257,1024,8,8192,bf16 autocast,{mode},no,none,"
             "none,step_time_s,0.1,\n" for mode in modes]
@@ -38,9 +40,68 @@ def figures(modes: list[str]) -> list:
             for run in tables["runs"]]
 
 
+RUN = {
+    "id": "step/model:small", "source": "records of pytorch", "note": "", "quantity": "step_time_s", "machine": "rtx4090",
+    "program": "pytorch-eager", "arithmetic": "bfloat16", "published_s": 0.5, "ranks": 1, "tensor": 1, "pipeline": 1,
+    "context": 1, "chunks": 1, "fills_bubbles": False, "shard": "parameters", "in_node": False, "offloads": False,
+    "checkpointing": "none", "layers": 2, "micro_batches": 1, "micro_tokens": 1024.0, "d_model": 768.0, "parameters": 1e9,
+    "network": 0.0, "recorded": False, "grouped": False, "kv_width": 768.0,
+}
+VALUES = dict(zip(fit_machines.FREE, fit_machines.START))
+
+
+def figure(**changes) -> object:
+    run = {**RUN, **changes}
+    machine = fit_machines.Machine(ROOT / "machines" / f"{run['machine']}.toml")
+    launch = {"phase": "forward", "in_layer": True, "count": 10, "kind": "other", "moved": 1e9, "work": 1e9, "unaligned": 0}
+    return fit_machines.Figure(run, fit_machines.Share([launch], machine, run["arithmetic"]), machine)
+
+
+class FitMachines(unittest.TestCase):
+    def test_keeps_a_point_of_each_machine(self):
+        figures = [figure(), figure(machine="l4"), figure(), figure(quantity="forward_time_s")]
+        self.assertEqual(fit_machines.once(figures), [figures[0], figures[1], figures[3]])
+
+    def test_skips_machines_without_fitted_rates(self):
+        self.assertTrue(fit_machines.is_fitted(RUN, set()))
+        for machine in ("epyc-9554", "m4"):
+            self.assertFalse(fit_machines.is_fitted({**RUN, "machine": machine}, set()))
+
+    def test_finds_unsteady_lines_in_each_file(self):
+        texts = {"mine.csv": "warmup,time_s,std_s\n1,2,0.1\n0,2,\n1,2,0.5\n1,,\n", "clusters.csv": "id,value\na,1\n",
+                 "mine.json": '[{"warmup": 0}]\n'}
+        found = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in texts.items():
+                path = Path(folder, name)
+                path.write_text(text)
+                found[name] = fit_machines.unsteady_lines(path)
+        self.assertEqual(found, {"mine.csv": {"line 3", "line 4"}, "clusters.csv": set(), "mine.json": set()})
+
+    def test_reads_each_file_with_its_own_lines(self):
+        """The rows of another file are not unsteady because those of published/figures.csv with the same number are."""
+        published = fit_machines.unsteady_lines(ROOT / fit_machines.TABLES[0])
+        answer = {"launches": [], "runs": [{**RUN, "id": sorted(published)[0], "share": 0}]}
+        program = f"#!{sys.executable}\nimport json\nprint(json.dumps([{{'tables': {answer!r}}}]))\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "laptime")
+            path.write_text(program)
+            path.chmod(0o755)
+            mine = Path(folder, "mine.csv")
+            mine.write_text("warmup,time_s,std_s\n")
+            figures = fit_machines.read_figures(str(path), [mine])
+        self.assertEqual(len(figures), 2)  # from clusters.csv and mine.csv
+
+    def test_predicts_one_rank_without_links(self):
+        plain = figure().predicted(VALUES)
+        self.assertEqual(figure(in_node=True).predicted(VALUES), plain)
+        updated = 1e9 * fit_machines.HOST_UPDATE_BYTES / fit_machines.HOST_BANDWIDTH
+        self.assertGreater(figure(offloads=True).predicted(VALUES), updated)
+
+
 class Figures(unittest.TestCase):
     def test_predicts_the_times_of_the_program(self):
-        for figure in figures(["laptime eager", "laptime compile", "eager", "torch.compile"]):
+        for figure in figures_of_modes(["laptime eager", "laptime compile", "eager", "torch.compile"]):
             with self.subTest(figure.run["id"]):
                 values = {name: figure.sheet[name] for name in fit_machines.FREE}
                 predicted, expected = figure.predicted(values), figure.run["predicted_s"]
@@ -48,7 +109,7 @@ class Figures(unittest.TestCase):
 
     def test_modes_are_those_of_the_program(self):
         modes = {"laptime eager": "eager", "laptime compile": "compile", "eager": "eager", "torch.compile": "compile"}
-        self.assertEqual({figure.run["id"]: figure.mode() for figure in figures(list(modes))}, modes)
+        self.assertEqual({figure.run["id"]: figure.mode() for figure in figures_of_modes(list(modes))}, modes)
 
 
 if __name__ == "__main__":

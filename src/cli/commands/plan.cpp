@@ -1,6 +1,8 @@
 // Commands that run nothing: laptime plan predicts time and memory, laptime explain shows the graph and kernels.
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -110,7 +112,7 @@ constexpr std::array kOptionRules{
     OptionRule{"published", "html", kIsNeededBy, "to make a page of points, use laptime report"},
     OptionRule{"ranks", "best by price-file", kIsNeededBy,
                "the option applies to several GPUs; give their number and a machine, such as --ranks 8 --device h100"},
-    OptionRule{"ranks", "grid largest optimizer-in-backward recompute-curve view", kExcludes,
+    OptionRule{"ranks", "delay grid largest optimizer-in-backward recompute-curve view", kExcludes,
                "--ranks plans several ranks, the other option only one"},
     OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},
     OptionRule{"best", "micro-batches pipeline-parallel recompute shard tensor-parallel", kExcludes,
@@ -233,6 +235,20 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
   }
 }
 
+// Throws Error if the file of prices, whose name may be empty, does not have the price of each device.
+void require_prices(const std::vector<ResolvedPoint>& points, const Prices& prices, const std::string& file) {
+  if (file.empty()) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
+  std::set<std::string> missing;
+  for (const ResolvedPoint& point : points) {
+    const std::string name = point.config.device.substr(kMachinePrefix.size());
+    // Steps of several ranks on a machine of the user's own file are not predicted, so they cost nothing.
+    if (!name.ends_with(".toml") && !prices.contains(name)) missing.insert(name);
+  }
+  if (!missing.empty())
+    throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
+                        quote(file), joined(missing, ", "), *missing.begin());
+}
+
 // Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
@@ -263,8 +279,7 @@ ExitCode run_ranks(const PlanCommand& command) {
     throw Error("laptime plan: --epochs with --ranks: all points must have the same --data; give one file");
   if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
   if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
-  if (query.sort == ParallelSort::kCost && query.prices.empty())
-    throw Error("laptime plan: --by cost needs --price-file with the price of each device");
+  if (query.sort == ParallelSort::kCost) require_prices(points, query.prices, options.price_file);
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
