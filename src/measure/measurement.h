@@ -54,8 +54,9 @@ struct Measurement {
   ReachedProducts products;
   LossScalingUse loss_scaling;
   std::optional<int64_t> denormals;  // denormal weights and optimizer states at the end; none without a slowdown
-  std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
-  bool finite = true;                // true if all losses are finite or, without losses, all outputs of the last step
+  // Loss of each step, up to the first that is not finite; empty if nothing is computed or the model has no loss.
+  std::vector<double> losses;
+  bool finite = true;  // true if all losses are finite or, without losses, all outputs of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // resident memory before the plan's memory is allocated
   int64_t peak_bytes = 0;                 // peak device memory in use
