@@ -276,9 +276,10 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   const auto batch = static_cast<size_t>(sampling.steps_per_sample);
   for (size_t i = static_cast<size_t>(sampling.warmup); work.threads && i + batch <= run.states.size(); i += batch) {
     const MachineState change = counter_change(run, i, i + batch);
-    const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
-    if (const auto fraction = lost_fraction(change.stolen_seconds, wall, *work.threads)) stolen.push_back(*fraction);
-    if (const auto fraction = lost_fraction(change.throttled_seconds, wall, *work.threads))
+    const Seconds wall = counted_time(run, i, i + batch);
+    const int64_t all_threads = counted_threads(run, *work.threads, work.ranks);
+    if (const auto fraction = lost_fraction(change.stolen_seconds, wall, all_threads)) stolen.push_back(*fraction);
+    if (const auto fraction = lost_fraction(change.throttled_seconds, wall, all_threads))
       throttled.push_back(*fraction);
     if (const auto fraction = lost_fraction(change.waiting_seconds, wall, *work.threads)) waiting.push_back(*fraction);
   }

@@ -182,6 +182,7 @@ class PointRun {
     run_.rule = stopping_rule(config_);
     LossScaleHistory scales(loss_scaling(config_.loss_scale).initial);
     MachineCounters counters;
+    run_.cores = counters.cores();
     run_.before = counters.read();
     const auto read_sensors = [&] {
       if (const std::optional<Sensors> sensors = backend_.sensors()) run_.sensors.push_back(*sensors);

@@ -158,10 +158,10 @@ RecordedPoint recorded_point(const std::vector<GivenOption>& given, const System
   return point;
 }
 
-RecordedSteps::RecordedSteps(const RecordedPoint& point)
-    : pass_(point.config.pass), fixed_(has_fixed_steps(point.config)) {
+RecordedSteps::RecordedSteps(const RecordedPoint& point, MachineCounters counters)
+    : pass_(point.config.pass), fixed_(has_fixed_steps(point.config)), counters_(std::move(counters)) {
   run_.rule = stopping_rule(point.config);
-  run_.before = machine_alone(counters_.read());
+  run_.cores = counters_.cores();
 }
 
 void RecordedSteps::begin_series(const StepLine& first) {
@@ -214,7 +214,12 @@ void RecordedSteps::add(const StepLine& line) {
     at += seconds;
   }
   ends_.push_back(step.end);
-  if (line.begin) run_.states.push_back(machine_alone(counters_.read()));
+  if (line.begin) {
+    run_.states.push_back(machine_alone(counters_.read()));
+    // Nothing says when the first step begins, and much may come before it: imports, compilation. Counting starts at
+    // its end, so that it is not charged for them.
+    if (run_.states.size() == 1) run_.before = run_.states.front();
+  }
   if (keys_.contains("loss")) run_.losses.push_back(line.loss.value_or(std::numeric_limits<double>::quiet_NaN()));
   if (line.loss) run_.finite = run_.finite && std::isfinite(*line.loss);
   keep_largest(line.peak_bytes, memory_.peak_bytes);

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "measure/make_record.h"
 #include "record/metrics.h"
 #include "support/error_of.h"
+#include "support/fake_root.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -47,6 +49,19 @@ StepLine line_of(double seconds, double forward = 0) {
 
 // Steps of about 10 ms; the first steps are slower.
 double nth_step(int64_t n) { return 0.01 * (1 + 0.3 * std::exp(-static_cast<double>(n)) + 0.001 * ((n * 7) % 5)); }
+
+StepLine line_at(int64_t begin, double seconds) {
+  StepLine line = line_of(seconds);
+  line.keys.insert("begin");
+  line.begin = begin;
+  return line;
+}
+
+// The only core of a machine, from which the host has taken this much time.
+void write_stolen_seconds(const FakeRoot& root, int64_t seconds) {
+  root.write("proc/self/status", "Cpus_allowed_list:\t0\n");
+  root.write("proc/stat", fmt::format("cpu0 0 0 0 0 0 0 0 {}\n", seconds * sysconf(_SC_CLK_TCK)));
+}
 
 Record record_of(const RecordedPoint& point, RecordedSteps steps, std::string_view interrupted_by = "") {
   return recorded_result(point, describe_recorded(point), std::move(steps), interrupted_by, {}).record;
@@ -264,6 +279,21 @@ TEST(RecordedSteps, RejectContradictoryLines) {
   line.begin = 6'000'000'000;
   steps.add(line);
   EXPECT_EQ(steps.count(), 2);
+}
+
+TEST(RecordedSteps, AreNotChargedForTimeLostBeforeTheFirst) {
+  const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "2"}, {"threads", "1"}}, kPyTorch);
+  const FakeRoot root;
+  write_stolen_seconds(root, 0);
+  RecordedSteps steps(point, MachineCounters(root.path()));
+  write_stolen_seconds(root, 100);  // while the program starts
+  steps.add(line_at(0, 1));
+  write_stolen_seconds(root, 101);
+  steps.add(line_at(4'000'000'000, 1));
+  const Record record = record_of(point, std::move(steps));
+  // The second of two equally long samples lost 1 s of the 4 s since the first.
+  EXPECT_DOUBLE_EQ(record.verdict.lost.value_or(-1), 0.125);
+  EXPECT_EQ(record.machine.json()["during"]["stolen_seconds"], 1);
 }
 
 TEST(RecordedSteps, KeepThePeakMemory) {
