@@ -296,6 +296,19 @@ TEST(RecordedSteps, AreNotChargedForTimeLostBeforeTheFirst) {
   EXPECT_EQ(record.machine.json()["during"]["stolen_seconds"], 1);
 }
 
+// After three years a double no longer distinguishes nanoseconds, so the last two steps begin and end at one time.
+TEST(RecordedSteps, MayTakeNoTimeOnTheirClock) {
+  const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"threads", "1"}}, kPyTorch);
+  const FakeRoot root;
+  write_stolen_seconds(root, 0);
+  RecordedSteps steps(point, MachineCounters(root.path()));
+  constexpr int64_t kLater = 100'000'000'000'000'000;
+  for (const int64_t begin : {int64_t{0}, kLater, kLater + 1}) steps.add(line_at(begin, 1e-9));
+  const Record record = record_of(point, std::move(steps));
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_EQ(record.verdict.lost, 0);
+}
+
 TEST(RecordedSteps, KeepThePeakMemory) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "2"}}, kPyTorch);
   RecordedSteps steps(point);
