@@ -52,6 +52,16 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   }
 }
 
+// The options with which the point is checked. Without a model the batch is unknown, so a default must not limit the
+// number of micro-batches.
+std::vector<GivenOption> with_batch(std::vector<GivenOption> given) {
+  const auto passes = std::find_if(given.begin(), given.end(),
+                                   [](const GivenOption& option) { return option.flag == "micro-batches"; });
+  if (passes == given.end() || is_in(given, "batch")) return given;
+  given.push_back({"batch", passes->text});
+  return given;
+}
+
 // True if a record's config states the option: the user gave it, a known model determines it, or it is --pass or
 // --budget, whose defaults also apply.
 bool is_stated(const Option& option, const std::vector<GivenOption>& given, bool knows_model) {
@@ -140,7 +150,7 @@ RecordedPoint recorded_point(const std::vector<GivenOption>& given, const System
   if (system.system.empty())
     throw Error("--system is missing; name the program that runs the steps, for example --system pytorch");
   check_model_options(given, system);
-  ResolvedConfig resolved = resolve(given);
+  ResolvedConfig resolved = resolve(with_batch(given));
   if (!resolved.invalid.empty()) throw Error(resolved.invalid);
   RecordedPoint point;
   point.config = std::move(resolved.config);

@@ -92,6 +92,16 @@ TEST(RecordedPoint, StatesAKnownModel) {
   EXPECT_TRUE(point.stated.json().at("lr").is_null());
 }
 
+TEST(RecordedPoint, TakesAnyNumberOfMicroBatchesOfAnUnknownBatch) {
+  SystemConfig system = kPyTorch;
+  system.tokens = 8192;
+  const RecordedPoint point = recorded_point(with(kOnCuda, {{"micro-batches", "8"}}), system);
+  EXPECT_EQ(point.stated.json().at("micro_batches"), 8);
+  EXPECT_TRUE(point.stated.json().at("batch_size").is_null());
+  EXPECT_EQ(point.name.find("batch:"), std::string::npos) << point.name;
+  EXPECT_THAT(refusal_of_point(with(kTinyModel, {{"micro-batches", "8"}}), kPyTorch), HasSubstr("--micro-batches 8"));
+}
+
 TEST(RecordedPoint, CudaPointHasNoLocalDevice) {
   const RecordedPoint point = recorded_point({{"device", "cuda"}, {"dtype", "tf32"}}, kPyTorch);
   EXPECT_FALSE(point.device.has_value());
