@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -34,6 +35,8 @@ class MachineCounters {
  public:
   explicit MachineCounters(std::filesystem::path root = "/");
   MachineState read() const;
+  // The number of cores whose stolen time is counted: those that the process may use; 0 if unknown.
+  int64_t cores() const { return std::ssize(cores_); }
 
  private:
   std::filesystem::path root_;

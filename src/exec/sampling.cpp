@@ -1,6 +1,7 @@
 // Collects steps into samples and asks the stopping rule after each sample.
 #include "exec/sampling.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace laptime {
@@ -20,12 +21,17 @@ void SampleSeries::add(Timeline step) {
   ends_.push_back((sampling_.steps.back().end - sampling_.steps.front().begin).count());
   sum_ = Seconds{};
   steps_in_batch_ = 0;
-  if (chooses_batch && taken == 2) choose_batch(time);
+  if (chooses_batch && taken == 2) choose_batch(time, sampling_.steps.back().total());
   decide();
 }
 
-void SampleSeries::choose_batch(Seconds second) {
-  sampling_.steps_per_sample = laptime::steps_per_sample(second);
+// The reported part of a batch should fill kShortestSample. If it is a small part of the step, that could take far
+// longer than the budget, which is checked only between batches, so whole steps may fill kShortestSample no more than
+// ten times.
+void SampleSeries::choose_batch(Seconds reported, Seconds whole) {
+  constexpr double kMostTimes = 10;
+  sampling_.steps_per_sample =
+      std::min(laptime::steps_per_sample(reported), laptime::steps_per_sample(whole / kMostTimes));
   if (sampling_.steps_per_sample == 1) return;
   sums_.clear();
   ends_.clear();

@@ -44,7 +44,7 @@ class SampleSeries {
   Sampling finish(bool interrupted) &&;
 
  private:
-  void choose_batch(Seconds second);
+  void choose_batch(Seconds reported, Seconds whole);
   void decide();
 
   StoppingRule rule_;

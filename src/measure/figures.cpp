@@ -276,11 +276,15 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   const auto batch = static_cast<size_t>(sampling.steps_per_sample);
   for (size_t i = static_cast<size_t>(sampling.warmup); work.threads && i + batch <= run.states.size(); i += batch) {
     const MachineState change = counter_change(run, i, i + batch);
-    const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
-    if (const auto fraction = lost_fraction(change.stolen_seconds, wall, *work.threads)) stolen.push_back(*fraction);
-    if (const auto fraction = lost_fraction(change.throttled_seconds, wall, *work.threads))
-      throttled.push_back(*fraction);
-    if (const auto fraction = lost_fraction(change.waiting_seconds, wall, *work.threads)) waiting.push_back(*fraction);
+    const Seconds wall = counted_time(run, i, i + batch);
+    const int64_t all_threads = counted_threads(run, *work.threads, work.ranks);
+    // A recorded step may be too short for its clock to tell its begin from its end; then nothing is lost.
+    const auto add = [&](std::vector<double>& list, const std::optional<double>& lost, int64_t threads) {
+      if (lost) list.push_back(lost_fraction(lost, wall, threads).value_or(0));
+    };
+    add(stolen, change.stolen_seconds, all_threads);
+    add(throttled, change.throttled_seconds, all_threads);
+    add(waiting, change.waiting_seconds, *work.threads);
   }
   Observations observations{main, main.samples, stolen, throttled, waiting, Seconds{shortest}, reason_of_build(work)};
   const Judgement judgement = judge(observations);

@@ -81,6 +81,11 @@ int64_t parts_of_batch(const RunConfig& config, Enlarged what) {
   return what == Enlarged::kBatch && config.ranks > 1 ? config.ranks * config.micro_batches : 1;
 }
 
+// The smallest size that a search tries: each micro-batch needs a sequence.
+int64_t least_size(const RunConfig& config, Enlarged what) {
+  return what == Enlarged::kBatch && config.ranks == 1 ? config.micro_batches : 1;
+}
+
 RunConfig enlarged(RunConfig config, Enlarged what, int64_t size) {
   if (what == Enlarged::kBatch) {
     config.model.batch_size = size * parts_of_batch(config, what);
@@ -196,7 +201,8 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
   const MachineKnowledge knowledge = known(point.device_key);
   const int64_t parts = parts_of_batch(config, what);
   if (what == Enlarged::kContext) limit = std::min(limit, longest_context(config));
-  limit = std::max<int64_t>(1, limit / parts);
+  const int64_t least = least_size(config, what);
+  limit = std::max(least, limit / parts);
   const auto attempt = [&](int64_t size) {
     if (before_plan) before_plan();
     const Prepared prepared = prepare(enlarged(config, what, size), *point.device, knowledge);
@@ -204,7 +210,7 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
     return Tried{size, static_cast<double>(bytes - prepared.bound.bytes.value_or(bytes))};
   };
   if (!memory_bound(config, *point.device).bytes) return limit * parts;
-  Tried low = attempt(1);
+  Tried low = attempt(least);
   if (!low.fits()) return 0;
   int64_t next = what == Enlarged::kBatch ? config.model.batch_size / parts : config.step_context();
   while (low.size < limit) {
@@ -226,9 +232,11 @@ std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known)
         largest_that_fits(point, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));
     const int64_t context =
         largest_that_fits(point, known, Enlarged::kContext, std::max<int64_t>(config.step_context() - 1, 1));
-    if (batch > 0 && context > 0) return fmt::format("it fits with --batch {} or with --context {}", batch, context);
+    // A cropped step needs the memory of a model with that context, but the crop may not exceed the model's context.
+    const char* const option = config.crop_context ? "--crop-context" : "--context";
+    if (batch > 0 && context > 0) return fmt::format("it fits with --batch {} or with {} {}", batch, option, context);
     if (batch > 0) return fmt::format("it fits with --batch {}", batch);
-    if (context > 0) return fmt::format("it fits with --context {}", context);
+    if (context > 0) return fmt::format("it fits with {} {}", option, context);
     SweepPoint one_thread = point;
     one_thread.config.threads = 1;
     if (config.threads != 1 && plan_of(one_thread, known).shortage.empty()) return "it fits with --threads 1";

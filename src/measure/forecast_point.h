@@ -51,9 +51,9 @@ enum class Enlarged : uint8_t { kBatch, kContext };
 inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of a search for a batch size
 inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a search for a context, in tokens
 
-// The largest batch size or context with which the point fits in memory; 0 if not even the smallest fits. The search
-// stops at `limit` and at the longest context that the model accepts. `before_plan`, if not null, is called before each
-// plan is made, which may take seconds; `before_plan` may throw.
+// The largest batch size or context with which the point fits in memory; 0 if not even the smallest fits, which is the
+// number of micro-batches for a batch. The search stops at `limit` and at the longest context that the model accepts.
+// `before_plan`, if not null, is called before each plan is made, which may take seconds; `before_plan` may throw.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 

@@ -130,14 +130,15 @@ constexpr double kDisturbingLoss = 0.03;
 // Stolen time is counted in ticks, and a short run has too few of them to be meaningful.
 constexpr Seconds kFewTicks{0.02};
 
-std::string time_lost(const Measurement& run, int64_t threads) {
+std::string time_lost(const Measurement& run, int64_t threads, int64_t ranks) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (run.states.empty() || first >= run.states.size() || run.states.size() > run.sampling.steps.size()) return "";
   const MachineState lost = counter_change(run, first, run.states.size());
-  const Seconds wall = run.sampling.steps[run.states.size() - 1].end - run.sampling.steps[first].begin;
-  const bool has_ticks = kDisturbingLoss * static_cast<double>(threads) * wall > kFewTicks;
-  const double stolen = has_ticks ? lost_fraction(lost.stolen_seconds, wall, threads).value_or(0) : 0;
-  const double throttled = lost_fraction(lost.throttled_seconds, wall, threads).value_or(0);
+  const Seconds wall = counted_time(run, first, run.states.size());
+  const int64_t all_threads = counted_threads(run, threads, ranks);
+  const bool has_ticks = kDisturbingLoss * static_cast<double>(all_threads) * wall > kFewTicks;
+  const double stolen = has_ticks ? lost_fraction(lost.stolen_seconds, wall, all_threads).value_or(0) : 0;
+  const double throttled = lost_fraction(lost.throttled_seconds, wall, all_threads).value_or(0);
   const double waiting = lost_fraction(lost.waiting_seconds, wall, threads).value_or(0);
   const double most = std::max({stolen, throttled, waiting});
   if (most <= kDisturbingLoss) return "";
@@ -165,8 +166,8 @@ std::string traced_longer(const std::optional<StepTrace>& trace) {
 }  // namespace
 
 std::string disturbance_of(const Measurement& run, const std::vector<double>& samples,
-                           const std::optional<StepTrace>& trace, std::optional<int64_t> threads) {
-  std::string text = threads ? time_lost(run, *threads) : "";
+                           const std::optional<StepTrace>& trace, std::optional<int64_t> threads, int64_t ranks) {
+  std::string text = threads ? time_lost(run, *threads, ranks) : "";
   if (text.empty()) text = spread(samples);
   return text.empty() ? traced_longer(trace) : text;
 }

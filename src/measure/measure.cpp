@@ -167,10 +167,11 @@ class PointRun {
   // Looks for the first NaN, unless repeating the steps would take too long.
   void search_nan(const StartingWeights& weights) {
     constexpr Seconds kLongest{300};
+    // The losses end with the failing step, although the sample that contains it ran to its end.
+    const int64_t steps = run_.losses.empty() ? std::ssize(run_.sampling.steps) : std::ssize(run_.losses);
     Seconds spent{};
-    for (const Timeline& step : run_.sampling.steps) spent += step.total();
+    for (int64_t i = 0; i < steps; ++i) spent += run_.sampling.steps[static_cast<size_t>(i)].total();
     if (spent > kLongest) return;
-    const auto steps = static_cast<int64_t>(run_.sampling.steps.size());
     report({"search for the first NaN", steps, steps, 0});
     run_.first_nan = find_first_nan(prepared_, backend_, weights, steps, hooks_.interrupted);
   }
@@ -181,6 +182,7 @@ class PointRun {
     run_.rule = stopping_rule(config_);
     LossScaleHistory scales(loss_scaling(config_.loss_scale).initial);
     MachineCounters counters;
+    run_.cores = counters.cores();
     run_.before = counters.read();
     const auto read_sensors = [&] {
       if (const std::optional<Sensors> sensors = backend_.sensors()) run_.sensors.push_back(*sensors);
@@ -197,9 +199,9 @@ class PointRun {
       backend_.end_range();
       run_.states.push_back(counters.read());
       read_sensors();
-      if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); !loss.empty()) {
+      if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); run_.finite && !loss.empty()) {
         run_.losses.push_back(number_in<float>(loss));
-        run_.finite = run_.finite && std::isfinite(run_.losses.back());
+        run_.finite = std::isfinite(run_.losses.back());
       }
       scales.add_step(executor);
       report({step < warmup ? "warm-up" : "steps", step + 1, expected, timeline.total().count()});

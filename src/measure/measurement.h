@@ -1,6 +1,7 @@
 // Measurement: the results of running one prepared point.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -41,6 +42,7 @@ struct Measurement {
   SetupTimes setup;  // only the times for memory, weights and data
   Sampling sampling;
   StoppingRule rule;
+  int64_t cores = 0;                 // cores whose stolen time is counted; 0 if unknown
   MachineState before;               // machine counters before the first step
   std::vector<MachineState> states;  // machine counters after each step
   std::vector<Sensors> sensors;      // before the first step and after each; empty if the device has none
@@ -54,8 +56,9 @@ struct Measurement {
   ReachedProducts products;
   LossScalingUse loss_scaling;
   std::optional<int64_t> denormals;  // denormal weights and optimizer states at the end; none without a slowdown
-  std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
-  bool finite = true;                // true if all losses are finite or, without losses, all outputs of the last step
+  // Loss of each step, up to the first that is not finite; empty if nothing is computed or the model has no loss.
+  std::vector<double> losses;
+  bool finite = true;  // true if all losses are finite or, without losses, all outputs of the last step
   std::optional<Executor::NanSite> first_nan;
   std::optional<int64_t> base_rss_bytes;  // resident memory before the plan's memory is allocated
   int64_t peak_bytes = 0;                 // peak device memory in use
@@ -71,6 +74,19 @@ struct Measurement {
 // Change of the machine counters over steps [begin, end), which must not be empty.
 inline MachineState counter_change(const Measurement& run, size_t begin, size_t end) {
   return change(begin == 0 ? run.before : run.states[begin - 1], run.states[end - 1]);
+}
+
+// The time over which counter_change counts. It includes the pause before each step but the first of the run, because
+// counters are read when a step ends.
+inline Seconds counted_time(const Measurement& run, size_t begin, size_t end) {
+  const std::vector<Timeline>& steps = run.sampling.steps;
+  return steps[end - 1].end - (begin == 0 ? steps[0].begin : steps[begin - 1].end);
+}
+
+// The number of threads that share the stolen and the throttled time, if each rank has `threads`. These counters cover
+// all ranks on this machine, and threads beyond its cores share cores. Waiting time is counted for one process.
+inline int64_t counted_threads(const Measurement& run, int64_t threads, int64_t ranks) {
+  return run.cores > 0 ? std::min(threads * ranks, run.cores) : threads * ranks;
 }
 
 }  // namespace laptime

@@ -52,6 +52,16 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   }
 }
 
+// The options with which the point is checked. Without a model the batch is unknown, so a default must not limit the
+// number of micro-batches.
+std::vector<GivenOption> with_batch(std::vector<GivenOption> given) {
+  const auto passes = std::find_if(given.begin(), given.end(),
+                                   [](const GivenOption& option) { return option.flag == "micro-batches"; });
+  if (passes == given.end() || is_in(given, "batch")) return given;
+  given.push_back({"batch", passes->text});
+  return given;
+}
+
 // True if a record's config states the option: the user gave it, a known model determines it, or it is --pass or
 // --budget, whose defaults also apply.
 bool is_stated(const Option& option, const std::vector<GivenOption>& given, bool knows_model) {
@@ -140,7 +150,7 @@ RecordedPoint recorded_point(const std::vector<GivenOption>& given, const System
   if (system.system.empty())
     throw Error("--system is missing; name the program that runs the steps, for example --system pytorch");
   check_model_options(given, system);
-  ResolvedConfig resolved = resolve(given);
+  ResolvedConfig resolved = resolve(with_batch(given));
   if (!resolved.invalid.empty()) throw Error(resolved.invalid);
   RecordedPoint point;
   point.config = std::move(resolved.config);
@@ -158,10 +168,10 @@ RecordedPoint recorded_point(const std::vector<GivenOption>& given, const System
   return point;
 }
 
-RecordedSteps::RecordedSteps(const RecordedPoint& point)
-    : pass_(point.config.pass), fixed_(has_fixed_steps(point.config)) {
+RecordedSteps::RecordedSteps(const RecordedPoint& point, MachineCounters counters)
+    : pass_(point.config.pass), fixed_(has_fixed_steps(point.config)), counters_(std::move(counters)) {
   run_.rule = stopping_rule(point.config);
-  run_.before = machine_alone(counters_.read());
+  run_.cores = counters_.cores();
 }
 
 void RecordedSteps::begin_series(const StepLine& first) {
@@ -214,7 +224,12 @@ void RecordedSteps::add(const StepLine& line) {
     at += seconds;
   }
   ends_.push_back(step.end);
-  if (line.begin) run_.states.push_back(machine_alone(counters_.read()));
+  if (line.begin) {
+    run_.states.push_back(machine_alone(counters_.read()));
+    // Nothing says when the first step begins, and much may come before it: imports, compilation. Counting starts at
+    // its end, so that it is not charged for them.
+    if (run_.states.size() == 1) run_.before = run_.states.front();
+  }
   if (keys_.contains("loss")) run_.losses.push_back(line.loss.value_or(std::numeric_limits<double>::quiet_NaN()));
   if (line.loss) run_.finite = run_.finite && std::isfinite(*line.loss);
   keep_largest(line.peak_bytes, memory_.peak_bytes);

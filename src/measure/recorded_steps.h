@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/machine_state.h"
 #include "config/run_config.h"
 #include "config/system_config.h"
 #include "exec/sampling.h"
@@ -41,11 +42,11 @@ bool describes_recorded_steps(std::string_view flag);
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system);
 
 // Takes the steps one at a time. If steps state when they began, they are assumed to run now on this machine, so the
-// machine's counters are read after each step. Otherwise they may have run anywhere, and are taken to follow one
-// another without a pause.
+// machine's counters are read after each step, and show what changed since the end of the first. Otherwise they may
+// have run anywhere, and are taken to follow one another without a pause.
 class RecordedSteps {
  public:
-  explicit RecordedSteps(const RecordedPoint& point);
+  explicit RecordedSteps(const RecordedPoint& point, MachineCounters counters = MachineCounters());
 
   // Throws Error and adds nothing if the line contradicts earlier ones.
   void add(const StepLine& line);

@@ -61,7 +61,8 @@ class Point {
     if (measurement.finite && !measurement.interrupted() && rank() == 0) {
       std::vector<MeasuredPeak> peaks;
       const std::vector<double> samples = per_sample(measurement.sampling, reported_time(prepared.plan, config_.pass));
-      const std::string disturbance = disturbance_of(measurement, samples, result_trace_, device.threads);
+      const std::string disturbance =
+          disturbance_of(measurement, samples, result_trace_, device.threads, config_.ranks);
       const auto ranks = static_cast<double>(config_.ranks);
       const double reached =
           std::max(model_flops(config_) / ranks / median(samples), measurement.products.flops_per_second);

@@ -34,6 +34,31 @@ TEST(DisturbedRun, StatesLostTime) {
   EXPECT_EQ(disturbance_of(steps_with(&MachineState::stolen_seconds, 0.24), samples, std::nullopt, std::nullopt), "");
 }
 
+TEST(DisturbedRun, CountsPausesBetweenSteps) {
+  Measurement run = steps_with(&MachineState::stolen_seconds, 0.3);
+  for (Timeline& step : run.sampling.steps) {  // half of the time passes before the step, half in it
+    step.begin *= 2;
+    step.end *= 2;
+    step.begin += Seconds{1};
+  }
+  run.sampling.warmup = 5;
+  EXPECT_EQ(disturbance_of(run, std::vector<double>(5, 1.0), std::nullopt, 1),
+            "15 % of the time was lost to other guests of the host");
+}
+
+TEST(DisturbedRun, DividesTimeLostByAllRanksAmongTheirThreads) {
+  const std::vector<double> samples(10, 1.0);
+  const auto text = [&](std::optional<double> MachineState::*counter, double lost, int64_t cores) {
+    Measurement run = steps_with(counter, lost);
+    run.cores = cores;
+    return disturbance_of(run, samples, std::nullopt, 2, 4);
+  };
+  EXPECT_EQ(text(&MachineState::stolen_seconds, 0.8, 0), "10 % of the time was lost to other guests of the host");
+  EXPECT_EQ(text(&MachineState::throttled_seconds, 0.8, 16), "10 % of the time was lost to a CPU quota");
+  EXPECT_EQ(text(&MachineState::throttled_seconds, 0.8, 4), "20 % of the time was lost to a CPU quota");
+  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.2, 16), "10 % of the time was lost waiting for a core");
+}
+
 TEST(DisturbedRun, IgnoresStolenTimeInAShortRun) {
   Measurement run = steps_with(&MachineState::stolen_seconds, 0.001);
   for (Timeline& step : run.sampling.steps) {

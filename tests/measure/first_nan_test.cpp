@@ -83,6 +83,22 @@ TEST(FirstNan, IsFoundInALaterStep) {
   EXPECT_NE(record.op, "embedding") << record.reason;
 }
 
+// The default rule puts several of these short steps into a sample, which ends after the step that fails.
+TEST(FirstNan, IsFoundWithinASampleOfSeveralSteps) {
+  const auto run = [](const char* warmup, const char* steps) {
+    const test::Options options{{"lr", "300"}, {"weight-decay", "1"}, {"warmup", warmup}, {"steps", steps}};
+    return run_one(test::point_of(kTwoLayers, options), {}).record;
+  };
+  const Record single = run("0", "60");
+  ASSERT_EQ(single.status, Status::kFailed);
+  ASSERT_GT(single.loss.values.size(), 2U) << "each of the first two steps is a sample";
+  const Record several = run("auto", "auto");
+  EXPECT_EQ(several.loss.values.size(), single.loss.values.size());
+  EXPECT_EQ(several.reason, single.reason);
+  EXPECT_EQ(several.op, single.op);
+  EXPECT_EQ(several.scope, single.scope);
+}
+
 TEST(FirstNan, IsEmptyForAHealthyRun) {
   for (const std::string edition : {"2024", "2025", "2026", "gpt2"}) {
     for (const std::string mode : {"eager", "compile"}) {

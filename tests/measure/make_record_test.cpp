@@ -150,6 +150,37 @@ TEST_F(MakeRecord, ReportsDifferingClocks) {
   EXPECT_THAT(with_host(0.5).verdict.reasons, Contains(HasSubstr("50.0 % less")));
 }
 
+// Three steps of 4 s that begin every 10 s. In each of these periods, a core loses 5 s.
+TEST_F(MakeRecord, DividesLostTimeByTheTimeAndThreadsThatItIsCountedFor) {
+  prepared_.device.computes = true;
+  prepared_.device.threads = 1;
+  const auto with_lost = [&](std::optional<double> MachineState::*counter) {
+    run_.sampling.steps.clear();
+    run_.states.assign(3, {});
+    for (int i = 0; i < 3; ++i) {
+      Timeline timeline = step(1);
+      const Seconds later{10.0 * i};
+      timeline.begin += later;
+      timeline.end += later;
+      for (auto& event : timeline.events) {
+        event.begin += later;
+        event.end += later;
+      }
+      run_.sampling.steps.push_back(timeline);
+      run_.states[static_cast<size_t>(i)].*counter = 5.0 * (i + 1);
+    }
+    return record().verdict.lost.value_or(-1);
+  };
+  EXPECT_DOUBLE_EQ(with_lost(&MachineState::stolen_seconds), 0.5);
+  EXPECT_DOUBLE_EQ(with_lost(&MachineState::waiting_seconds), 0.5);
+  prepared_.config.ranks = 5;
+  EXPECT_DOUBLE_EQ(with_lost(&MachineState::stolen_seconds), 0.1);
+  EXPECT_DOUBLE_EQ(with_lost(&MachineState::throttled_seconds), 0.1);
+  EXPECT_DOUBLE_EQ(with_lost(&MachineState::waiting_seconds), 0.5);
+  run_.cores = 2;
+  EXPECT_DOUBLE_EQ(with_lost(&MachineState::stolen_seconds), 0.25);
+}
+
 TEST_F(MakeRecord, PredictionIsRatedAsPredicted) {
   EXPECT_EQ(record().verdict.rating, "predicted");
   EXPECT_TRUE(record().verdict.reasons.empty());

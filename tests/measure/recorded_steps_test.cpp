@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "measure/make_record.h"
 #include "record/metrics.h"
 #include "support/error_of.h"
+#include "support/fake_root.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -48,6 +50,19 @@ StepLine line_of(double seconds, double forward = 0) {
 // Steps of about 10 ms; the first steps are slower.
 double nth_step(int64_t n) { return 0.01 * (1 + 0.3 * std::exp(-static_cast<double>(n)) + 0.001 * ((n * 7) % 5)); }
 
+StepLine line_at(int64_t begin, double seconds) {
+  StepLine line = line_of(seconds);
+  line.keys.insert("begin");
+  line.begin = begin;
+  return line;
+}
+
+// The only core of a machine, from which the host has taken this much time.
+void write_stolen_seconds(const FakeRoot& root, int64_t seconds) {
+  root.write("proc/self/status", "Cpus_allowed_list:\t0\n");
+  root.write("proc/stat", fmt::format("cpu0 0 0 0 0 0 0 0 {}\n", seconds * sysconf(_SC_CLK_TCK)));
+}
+
 Record record_of(const RecordedPoint& point, RecordedSteps steps, std::string_view interrupted_by = "") {
   return recorded_result(point, describe_recorded(point), std::move(steps), interrupted_by, {}).record;
 }
@@ -75,6 +90,16 @@ TEST(RecordedPoint, StatesAKnownModel) {
   EXPECT_EQ(point.stated.json().at("threads"), 1);
   EXPECT_TRUE(point.stated.json().at("mode").is_null());
   EXPECT_TRUE(point.stated.json().at("lr").is_null());
+}
+
+TEST(RecordedPoint, TakesAnyNumberOfMicroBatchesOfAnUnknownBatch) {
+  SystemConfig system = kPyTorch;
+  system.tokens = 8192;
+  const RecordedPoint point = recorded_point(with(kOnCuda, {{"micro-batches", "8"}}), system);
+  EXPECT_EQ(point.stated.json().at("micro_batches"), 8);
+  EXPECT_TRUE(point.stated.json().at("batch_size").is_null());
+  EXPECT_EQ(point.name.find("batch:"), std::string::npos) << point.name;
+  EXPECT_THAT(refusal_of_point(with(kTinyModel, {{"micro-batches", "8"}}), kPyTorch), HasSubstr("--micro-batches 8"));
 }
 
 TEST(RecordedPoint, CudaPointHasNoLocalDevice) {
@@ -264,6 +289,34 @@ TEST(RecordedSteps, RejectContradictoryLines) {
   line.begin = 6'000'000'000;
   steps.add(line);
   EXPECT_EQ(steps.count(), 2);
+}
+
+TEST(RecordedSteps, AreNotChargedForTimeLostBeforeTheFirst) {
+  const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "2"}, {"threads", "1"}}, kPyTorch);
+  const FakeRoot root;
+  write_stolen_seconds(root, 0);
+  RecordedSteps steps(point, MachineCounters(root.path()));
+  write_stolen_seconds(root, 100);  // while the program starts
+  steps.add(line_at(0, 1));
+  write_stolen_seconds(root, 101);
+  steps.add(line_at(4'000'000'000, 1));
+  const Record record = record_of(point, std::move(steps));
+  // The second of two equally long samples lost 1 s of the 4 s since the first.
+  EXPECT_DOUBLE_EQ(record.verdict.lost.value_or(-1), 0.125);
+  EXPECT_EQ(record.machine.json()["during"]["stolen_seconds"], 1);
+}
+
+// After three years a double no longer distinguishes nanoseconds, so the last two steps begin and end at one time.
+TEST(RecordedSteps, MayTakeNoTimeOnTheirClock) {
+  const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"threads", "1"}}, kPyTorch);
+  const FakeRoot root;
+  write_stolen_seconds(root, 0);
+  RecordedSteps steps(point, MachineCounters(root.path()));
+  constexpr int64_t kLater = 100'000'000'000'000'000;
+  for (const int64_t begin : {int64_t{0}, kLater, kLater + 1}) steps.add(line_at(begin, 1e-9));
+  const Record record = record_of(point, std::move(steps));
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_EQ(record.verdict.lost, 0);
 }
 
 TEST(RecordedSteps, KeepThePeakMemory) {

@@ -42,6 +42,13 @@ TEST(StepLine, KeepsAdditionalPhases) {
   EXPECT_TRUE(parse_step_line(R"({"step": 1, "phases": null})").own_phases.empty());
 }
 
+TEST(StepLine, PhasesMayFillTheStep) {
+  EXPECT_EQ(parse_step_line(R"({"step": 3, "forward": 1, "backward": 2})").phases.size(), 2U);
+  // The sum of these two is the next double after 0.3.
+  EXPECT_EQ(parse_step_line(R"({"step": 0.3, "forward": 0.1, "backward": 0.2})").phases.size(), 2U);
+  EXPECT_THAT(refusal_of_line(R"({"step": 0.3, "forward": 0.1, "backward": 0.21})"), HasSubstr("longer than the step"));
+}
+
 TEST(StepLine, RejectsBadPhases) {
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": 3})"), HasSubstr("'phases' must be an object"));
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": "x"}})"), HasSubstr("'data' must be a number"));

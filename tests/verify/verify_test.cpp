@@ -138,6 +138,16 @@ INSTANTIATE_TEST_SUITE_P(Slow, VerifyEngine,
                                               name_of(std::get<1>(parameter.param)), std::get<2>(parameter.param));
                          });
 
+// The inference pass, whose peak is compared, does not launch the op.
+TEST(VerifyDelay, MayNameAnOpOfBackward) {
+  RunConfig machine = on_threads(1);
+  machine.delay = "embedding_backward=1us";
+  const VerifiedFile file = verify_golden(read_golden(golden_path("tiny_2026")), machine);
+  EXPECT_TRUE(file.pass()) << print(file);
+  EXPECT_THAT(file.machine, HasSubstr("--delay embedding_backward=1us"));
+  EXPECT_EQ(counts_of(file).at("float32 memory"), 3U);
+}
+
 TEST(VerifyKernelChoices, AreLookedUpByDevice) {
   std::set<std::string> asked;
   const VerifyKernels stored{[&](const std::string& device) {
