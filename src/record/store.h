@@ -183,8 +183,9 @@ class Store {
   std::vector<LaunchCost> launch_costs(std::string_view device) const;
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;
 
-  // Predicted divided by measured time, minus 1, for this machine's newest records that were predicted from launches.
-  std::vector<double> prediction_errors(std::string_view fingerprint) const;
+  // Predicted divided by measured time, minus 1, for the newest records of this kind of device ("cpu" or "cuda") and
+  // machine that were predicted from launches.
+  std::vector<double> prediction_errors(std::string_view device) const;
 
  private:
   explicit Store(std::shared_ptr<sqlite::Database> database) : database_(std::move(database)) {}
