@@ -117,13 +117,18 @@ Imported import_store(Store& store, const Store& other, const Store::Problem& pr
       if (const std::optional<std::string> text = other.text_at(id)) {
         found = found_record(*text);
         found->id = id;
-        found->trace = other.trace_at(id);
       }
     } catch (const Error& error) {
       problem(fmt::format("row {} is skipped: {}", id, error.what()));
       continue;
     }
-    if (found) importer.add(*std::move(found));
+    if (!found) continue;
+    try {
+      found->trace = other.trace_at(id);
+    } catch (const Error& error) {
+      problem(fmt::format("the trace of row {} is skipped: {}", id, error.what()));
+    }
+    importer.add(*std::move(found));
   }
   importer.flush();
   for (const auto& [run, taken] : other.resumed()) {

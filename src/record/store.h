@@ -208,7 +208,7 @@ void check_records(const std::string& path);
 Imported import_records(Store& store, const std::string& path);
 
 // Like import_records; also copies the notes on resumed records. `problem` receives a message for each unreadable
-// record.
+// record or trace; a record is imported without its unreadable trace.
 Imported import_store(Store& store, const Store& other, const Store::Problem& problem);
 
 }  // namespace laptime

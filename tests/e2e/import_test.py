@@ -135,6 +135,16 @@ class Import(ProgramTest):
         self.assertIn("row 3", done.stderr)
         self.assertEqual(len(self.stored()), 2)
 
+    def test_imports_a_record_without_its_damaged_trace(self):
+        self.assert_ok(self.laptime("profile", "--store", self.other, *PREDICTED))
+        with closing(sqlite3.connect(self.other)) as database:
+            database.execute("UPDATE traces SET json = '{}'")
+            database.commit()
+        done = self.imported(self.other, code=1)
+        self.assertIn("the trace of row 3 is skipped", done.stderr)
+        self.assertEqual(self.stored(), self.stored(self.other))
+        self.assertEqual(self.count("traces"), 0)
+
     def test_rejects_the_store_itself(self):
         self.imported(self.other)
         self.assertIn("this is the store", self.imported(self.store, code=2).stderr)
