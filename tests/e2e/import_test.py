@@ -113,6 +113,24 @@ class Import(ProgramTest):
             self.imported(self.other)
             self.assertEqual(self.count("resumed"), self.count("resumed", self.other))
 
+    def test_renames_a_run_in_the_list_of_resumed_records(self):
+        record = self.stored(self.other)[0]
+        self.assert_ok(self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume"))
+        with closing(sqlite3.connect(self.other)) as database:
+            (run,) = database.execute("SELECT DISTINCT run FROM resumed").fetchone()
+        mine = record | {"fingerprint": "mine", "run": run, "label": "mine"}
+        (self.folder / "mine.json").write_text(json.dumps(mine))
+        self.imported("mine.json")
+        for _ in range(2):
+            self.imported(self.other)
+            self.assertEqual(self.count("resumed"), 2)
+            done = self.laptime("show", "--run", run, "--store", self.store, "--output", "json")
+            self.assert_ok(done)
+            self.assertEqual([shown["label"] for shown in json.loads(done.stdout)], ["mine"])
+            with closing(sqlite3.connect(self.store)) as database:
+                (renamed,) = database.execute("SELECT DISTINCT run FROM resumed").fetchone()
+            self.assertRegex(renamed, f"^{run}@[0-9a-f]{{8}}$")
+
     def test_names_file_and_line_of_bad_input_and_imports_nothing(self):
         good = json.dumps(self.stored(self.other)[0])
         for text, said in ((f"{good}\n{{\"name\": 1}}\n", "line 2: record: 'schema_version' is missing"),
