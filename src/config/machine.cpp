@@ -122,12 +122,18 @@ constexpr std::array kFields{
     Field{"link_source", "", kText<&DataSheet::link_source>},
 };
 
-// Groups of keys that must be given together: the fractions of peak that programs reach, and the links.
+// Groups of keys that must be given together: the fractions of peak that programs reach, the links, and the errors of
+// past predictions (PublishedRuns).
 constexpr std::array<std::string_view, 10> kReachedKeys{
     "processors",        "cache",        "reached_float32", "reached_tf32",  "reached_tensor", "reached_bandwidth",
     "reached_attention", "host_forward", "host_compiled",   "reached_source"};
 constexpr std::array<std::string_view, 6> kLinkKeys{"link_bandwidth", "link_devices", "network_bandwidth",
                                                     "link_latency",   "reached_link", "link_source"};
+constexpr std::array<std::string_view, 4> kEagerKeys{"eager_figures", "eager_error", "eager_low", "eager_high"};
+constexpr std::array<std::string_view, 4> kCompileKeys{"compile_figures", "compile_error", "compile_low",
+                                                       "compile_high"};
+constexpr std::array<std::string_view, 4> kParallelKeys{"parallel_figures", "parallel_error", "parallel_low",
+                                                        "parallel_high"};
 
 void check_together(const toml::table& table, std::span<const std::string_view> keys, std::string_view name) {
   const auto is_given = [&](std::string_view key) { return table.contains(key); };
@@ -136,6 +142,15 @@ void check_together(const toml::table& table, std::span<const std::string_view> 
   if (given != keys.end() && missing != keys.end())
     throw Error::format("{}: {} is given without {}; give all of {}, or none", name, *given, *missing,
                         joined(keys, ", "));
+}
+
+void check_runs(const toml::table& table, const std::array<std::string_view, 4>& keys, const PublishedRuns& runs,
+                std::string_view name) {
+  check_together(table, keys, name);
+  const auto [figures, error, low, high] = keys;
+  if (runs.figures > 0 && !(runs.low > 0 && runs.low <= runs.high))
+    throw Error::format("{}: {} = {:g} and {} = {:g} are not a range; give ratios above 0, the smaller one as {}", name,
+                        low, runs.low, high, runs.high, low);
 }
 
 void check_ceilings(const DataSheet& machine, std::string_view name) {
@@ -198,6 +213,9 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
   check_ceilings(machine, name);
   check_together(table, kReachedKeys, name);
   check_together(table, kLinkKeys, name);
+  check_runs(table, kEagerKeys, machine.eager, name);
+  check_runs(table, kCompileKeys, machine.compile, name);
+  check_runs(table, kParallelKeys, machine.parallel, name);
   machine.name = std::filesystem::path(name).stem().string();
   return machine;
 }

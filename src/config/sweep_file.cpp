@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <system_error>
 
 #include "base/error.h"
@@ -75,10 +76,17 @@ Sweep parse_sweep(std::string_view text, std::string_view name) {
   }
   const toml::table table = parse_flat_toml(text, name);
   Sweep sweep;
+  std::map<std::string_view, TomlEntry> entries;  // by option, because an option has several names
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string line = fmt::format("{}:{}", name, entry.position.line);
     const OptionRow row = row_of(entry.key, line);
     const std::string where = fmt::format("{}: {}", line, entry.key);
+    if (const auto [first, is_new] = entries.try_emplace(row.option.flag, entry); !is_new) {
+      throw Error::format("{} sets the same option as {} in line {}; {}", where, first->second.key,
+                          first->second.position.line,
+                          row.option.axis || row.option.joins_list ? "write all of its values in one list"
+                                                                   : "remove one of the two lines");
+    }
     set_option(sweep, entry.key, where, texts_of(*entry.value, row, where));
   }
   return sweep;

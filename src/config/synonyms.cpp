@@ -22,7 +22,7 @@ constexpr std::array kSynonyms{
     Synonym{"", "ctx", "context"}, Synonym{"", "seq", "context"}, Synonym{"", "seq-len", "context"},
     Synonym{"", "seqlen", "context"}, Synonym{"", "seq-length", "context"}, Synonym{"", "sequence-length", "context"},
     Synonym{"", "block-size", "context"}, Synonym{"", "n-ctx", "context"}, Synonym{"", "max-seq-len", "context"},
-    Synonym{"", "bs", "batch"}, Synonym{"", "batchsize", "batch"}, Synonym{"", "microbatch", "batch"},
+    Synonym{"", "bs", "batch"}, Synonym{"", "batchsize", "batch"},
     Synonym{"", "heads", "num-heads"}, Synonym{"", "n-head", "num-heads"}, Synonym{"", "n-heads", "num-heads"},
     Synonym{"", "grad-accum", "micro-batches"}, Synonym{"", "grad-accum-steps", "micro-batches"},
     Synonym{"", "gradient-accumulation", "micro-batches"}, Synonym{"", "gradient-accumulation-steps", "micro-batches"},
@@ -48,8 +48,7 @@ constexpr std::array kSynonyms{
     Synonym{"", "max-seq-length", "context"}, Synonym{"", "max-length", "context"}, Synonym{"", "sequence-len", "context"},
     Synonym{"", "max-position-embeddings", "context"}, Synonym{"", "num-hidden-layers", "num-layers"},
     Synonym{"", "num-attention-heads", "num-heads"}, Synonym{"", "ffn-hidden-size", "d-ff"},
-    Synonym{"", "micro-batch-size", "batch"}, Synonym{"", "per-device-train-batch-size", "batch"},
-    Synonym{"", "train-batch-size", "batch"}, Synonym{"", "batch-size-per-gpu", "batch"},
+    Synonym{"", "train-batch-size", "batch"},
     Synonym{"", "max-grad-norm", "clip-norm"}, Synonym{"", "gradient-clip-val", "clip-norm"},
     Synonym{"", "gradient-checkpointing", "recompute"}, Synonym{"", "recomputation", "recompute"},
     Synonym{"", "max-steps", "steps"}, Synonym{"", "max-iters", "steps"}, Synonym{"", "train-steps", "steps"},
@@ -99,7 +98,7 @@ constexpr std::string_view kNoOffload =
     "--recompute and --optimizer-in-backward save memory on the device; offloading is not supported";
 constexpr std::string_view kTokens = "--batch N and --context N, whose product is the tokens of a step";
 constexpr std::string_view kAccumulation =
-    "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
+    "--batch N, the sequences of one step on all ranks, and --micro-batches N, the passes that divide it";
 constexpr std::string_view kFile =
     "--model FILE or FOLDER: a config.json, or a model folder that contains one";
 constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (not in editions 2025 and 2026)";
@@ -146,6 +145,9 @@ constexpr std::array kHints{
     Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kEpochs}, Hint{"", "num-epochs", kEpochs},
     Hint{"", "num-train-epochs", kEpochs}, Hint{"", "max-epochs", kEpochs},
     Hint{"", "global-batch-size", kAccumulation},
+    // Sizes of one pass or rank are no synonyms of batch, the size of the whole step.
+    Hint{"", "microbatch", kAccumulation}, Hint{"", "micro-batch-size", kAccumulation},
+    Hint{"", "per-device-train-batch-size", kAccumulation}, Hint{"", "batch-size-per-gpu", kAccumulation},
     Hint{"", "gqa", "--num-kv-heads N"},
     Hint{"", "dropout", kDropout}, Hint{"", "hidden-dropout", kDropout}, Hint{"", "attention-dropout", kDropout},
     Hint{"", "torch-compile", "--mode compile"}, Hint{"", "use-flash-attn", "--mode compile, which fuses attention"},

@@ -17,6 +17,7 @@
 #include "base/proc_text.h"
 #include "base/random.h"
 #include "config/fields_json.h"
+#include "config/machine.h"
 #include "data/file_scan.h"
 #include "data/token_data.h"
 #include "data/weight_files.h"
@@ -67,6 +68,15 @@ void resolve_files(RunConfig& config) {
   }
 }
 
+// The hash of the file that describes the machine of a prediction, or empty. The device's name, which is the name of
+// that file, stays part of the identity, because tables show it.
+std::string hash_of_machine(const RunConfig& config) {
+  std::string hash;
+  if (config.device.starts_with(kMachinePrefix) && config.device.ends_with(".toml"))
+    try_to([&] { hash = hash_of_file(config.device.substr(kMachinePrefix.size()), "machine file"); });
+  return hash;
+}
+
 // The cores that this process may use, in the list format of Linux: "0-3,8".
 std::string affinity() {
   const std::optional<std::string> status = read_text_file("/proc/self/status");
@@ -108,7 +118,8 @@ std::string identity_text(const RunConfig& config, const Device* device) {
   RunConfig resolved = config;
   resolve_files(resolved);
   const std::string resolved_device = device == nullptr ? "" : resolve_device(resolved, *device);
-  return canonical_text(resolved) + resolved_device;
+  const std::string machine = hash_of_machine(config);
+  return canonical_text(resolved) + resolved_device + (machine.empty() ? "" : " machine=" + machine);
 }
 
 std::string new_run_id() {

@@ -13,9 +13,9 @@ namespace laptime {
 
 // A text of everything that affects the result: the options after unset ones are resolved, the instruction set and
 // arithmetic of the device, the threads, and the cores on which the threads may run. A file is represented by its
-// content instead of its name, so that renaming a file keeps the identity and editing a file changes the identity.
-// Reads the files of --data, --weights and --kernels. For a file that cannot be read, and for the device if `device` is
-// null, the option's value is used.
+// content instead of its name, so that renaming a file keeps the identity and editing a file changes the identity; a
+// machine file by both, because its name is the device's. Reads the files of --data, --weights, --kernels and --device.
+// For a file that cannot be read, and for the device if `device` is null, the option's value is used.
 std::string identity_text(const RunConfig& config, const Device* device);
 
 // A record of the point without measurements. Does not read the files that the point names, so the record has no

@@ -34,7 +34,7 @@ std::string device_key(const Device& device) { return fmt::format("{}/{}", machi
 
 MachineKnowledge knowledge_of(const Store& store, const std::string& device) {
   return {store.kernel_choices(device), store.launch_costs(device), store.measured_peaks(device),
-          store.prediction_errors(machine_fingerprint())};
+          store.prediction_errors(device)};
 }
 
 void put(Store& store, const MachineKnowledge& knowledge) {

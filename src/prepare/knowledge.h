@@ -14,7 +14,7 @@ struct MachineKnowledge {
   std::vector<KernelChoice> kernel_choices;
   std::vector<LaunchCost> launch_costs;
   std::vector<MeasuredPeak> peaks;
-  std::vector<double> prediction_errors{};  // of earlier runs on this machine: predicted / measured time - 1
+  std::vector<double> prediction_errors{};  // of earlier runs there: predicted / measured time - 1
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {

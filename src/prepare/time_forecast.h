@@ -55,8 +55,8 @@ class TimeForecast {
 
   size_t measured() const { return costs_.size(); }
   // The range of times for a prediction of `seconds`: such ranges contained 90 % of the times measured after earlier
-  // predictions on this machine or, for a described machine, 90 % of the published times. None if there are fewer than
-  // PublishedRuns::kFewest of these times.
+  // predictions on this machine and kind of device or, for a described machine, 90 % of the published times. None if
+  // there are fewer than PublishedRuns::kFewest of these times.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
   size_t earlier() const;
   // "measured launches"; for a described machine "reached rates" or, if the predictions are bounds, "data sheet".

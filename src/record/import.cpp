@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,37 +62,59 @@ class Importer {
 
   void flush() {
     store_.write_together([&] {
-      for (FoundRecord& found : batch_) ids_[found.id] = put(found);
+      for (FoundRecord& found : batch_) places_[found.id] = {put(found), found.record.fingerprint};
     });
     batch_.clear();
   }
 
+  // Notes that a run of the source took the records with these ids in the source. Call after flush().
+  void add_resumed(const std::string& run, std::span<const int64_t> taken) {
+    std::map<std::string, std::vector<int64_t>> ids;  // by the run's name in the store
+    for (const int64_t id : taken) {
+      const auto found = places_.find(id);
+      if (found != places_.end()) ids[name_of_taker(run, found->second.fingerprint)].push_back(found->second.id);
+    }
+    for (const auto& [name, of_name] : ids) store_.add_resumed(name, of_name);
+  }
+
   const Imported& imported() const { return imported_; }
-  const std::map<int64_t, int64_t>& ids() const { return ids_; }  // ids in the store, keyed by the ids in the source
 
  private:
+  struct Place {
+    int64_t id = 0;  // in the store
+    std::string fingerprint;
+  };
+
   int64_t put(FoundRecord& found) {
     Record& record = found.record;
-    if (const std::string run = run_of(record); run != record.run) found.json["run"] = record.run = run;
+    if (const std::string run = name_of_run(record.run, record.fingerprint); run != record.run)
+      found.json["run"] = record.run = run;
     const std::optional<int64_t> known = store_.find_same(record);
     ++(known ? imported_.known : imported_.added);
     if (found.trace && (!known || store_.add_trace(*known, *found.trace))) ++imported_.traces;
     return known ? *known : store_.append(found.json.dump(), found.trace);
   }
 
-  // The run's name in the store. Differs from the name in the record if the store has a run of another machine with
+  // The run's name in the store. Differs from the name in the source if the store has a run of another machine with
   // that name.
-  std::string run_of(const Record& record) {
-    if (record.run.empty() || record.fingerprint.empty()) return record.run;
-    const auto [known, is_new] = runs_.try_emplace({record.run, record.fingerprint}, record.run);
-    if (is_new && store_.has_run_of_other(record.run, record.fingerprint))
-      known->second += run_mark(record.fingerprint);
+  std::string name_of_run(const std::string& run, const std::string& fingerprint) {
+    if (run.empty() || fingerprint.empty()) return run;
+    const auto [known, is_new] = runs_.try_emplace({run, fingerprint}, run);
+    if (is_new && store_.has_run_of_other(run, fingerprint)) known->second += run_mark(fingerprint);
     return known->second;
+  }
+
+  // The name in the store of a run that took a record of this machine. With --launcher a run takes records of other
+  // machines as well, which must not give it a second name.
+  std::string name_of_taker(const std::string& run, const std::string& fingerprint) {
+    const auto own = runs_.lower_bound({run, ""});
+    const bool has_name = own != runs_.end() && own->first.first == run;
+    return has_name && !runs_.contains({run, fingerprint}) ? own->second : name_of_run(run, fingerprint);
   }
 
   Store& store_;
   std::vector<FoundRecord> batch_;
-  std::map<int64_t, int64_t> ids_;
+  std::map<int64_t, Place> places_;  // by the id in the source
   // Names in the store, keyed by original name and fingerprint.
   std::map<std::pair<std::string, std::string>, std::string> runs_;
   Imported imported_;
@@ -117,23 +141,21 @@ Imported import_store(Store& store, const Store& other, const Store::Problem& pr
       if (const std::optional<std::string> text = other.text_at(id)) {
         found = found_record(*text);
         found->id = id;
-        found->trace = other.trace_at(id);
       }
     } catch (const Error& error) {
       problem(fmt::format("row {} is skipped: {}", id, error.what()));
       continue;
     }
-    if (found) importer.add(*std::move(found));
+    if (!found) continue;
+    try {
+      found->trace = other.trace_at(id);
+    } catch (const Error& error) {
+      problem(fmt::format("the trace of row {} is skipped: {}", id, error.what()));
+    }
+    importer.add(*std::move(found));
   }
   importer.flush();
-  for (const auto& [run, taken] : other.resumed()) {
-    std::vector<int64_t> ids;
-    for (const int64_t id : taken) {
-      const auto found = importer.ids().find(id);
-      if (found != importer.ids().end()) ids.push_back(found->second);
-    }
-    store.add_resumed(run, ids);
-  }
+  for (const auto& [run, taken] : other.resumed()) importer.add_resumed(run, taken);
   return importer.imported();
 }
 

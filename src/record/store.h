@@ -183,8 +183,9 @@ class Store {
   std::vector<LaunchCost> launch_costs(std::string_view device) const;
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;
 
-  // Predicted divided by measured time, minus 1, for this machine's newest records that were predicted from launches.
-  std::vector<double> prediction_errors(std::string_view fingerprint) const;
+  // Predicted divided by measured time, minus 1, for the newest records of this kind of device ("cpu" or "cuda") and
+  // machine that were predicted from launches.
+  std::vector<double> prediction_errors(std::string_view device) const;
 
  private:
   explicit Store(std::shared_ptr<sqlite::Database> database) : database_(std::move(database)) {}
@@ -207,7 +208,7 @@ void check_records(const std::string& path);
 Imported import_records(Store& store, const std::string& path);
 
 // Like import_records; also copies the notes on resumed records. `problem` receives a message for each unreadable
-// record.
+// record or trace; a record is imported without its unreadable trace.
 Imported import_store(Store& store, const Store& other, const Store::Problem& problem);
 
 }  // namespace laptime

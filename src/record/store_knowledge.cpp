@@ -111,18 +111,19 @@ LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
   return known;
 }
 
-std::vector<double> Store::prediction_errors(std::string_view fingerprint) const {
+std::vector<double> Store::prediction_errors(std::string_view device) const {
   // Reads only the newest records, which are the most relevant; reading all records would take longer.
   Statement rows(*database_, R"sql(
     SELECT predicted / measured - 1 FROM (
       SELECT json_extract(json, '$.prediction.time.' || pass) AS predicted,
              json_extract(json, '$.time.' || pass || '.median') AS measured
       FROM (SELECT id, json, json_extract(json, '$.config.pass') AS pass FROM records
-            WHERE id > (SELECT max(id) FROM records) - 200 AND fingerprint = ?1 AND status = 'ok'
+            WHERE id > (SELECT max(id) FROM records) - 200 AND status = 'ok'
+              AND instr(?1, fingerprint || '/' || json_extract(json, '$.config.device') || '/') = 1
               AND json_extract(json, '$.prediction.from') = 'measured launches'
               AND json_extract(json, '$.verdict.rating') <> 'predicted'))
     WHERE predicted > 0 AND measured > 0)sql");
-  rows.bind(fingerprint);
+  rows.bind(device);
   std::vector<double> errors;
   while (rows.step()) errors.push_back(rows.number(0));
   return errors;

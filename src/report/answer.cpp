@@ -46,7 +46,8 @@ PointAnswer answer_about(const Record& record) {
 
 PointAnswer answer_without_result(const Record& record) {
   PointAnswer answer = answer_about(record);
-  answer.say(record.reason.empty() ? answer.status : fmt::format("{}: {}", answer.status, record.reason));
+  if (answer.reason.empty()) answer.reason = joined(record.verdict.reasons, "; ");
+  answer.say(answer.reason.empty() ? answer.status : fmt::format("{}: {}", answer.status, answer.reason));
   return answer;
 }
 

@@ -29,7 +29,7 @@ struct AnswerPart {
 struct PointAnswer {
   std::string name;  // the record's name
   std::string status = "ok";
-  std::string reason{};  // reason for a status other than ok
+  std::string reason{};  // reason for a status other than ok, or for a missing trace
   std::string title{};   // heading if there are several points: how the point differs from the others
   std::vector<Finding> findings{};
   std::vector<AnswerPart> parts{};
@@ -46,7 +46,8 @@ struct PointAnswer {
 // Returns an answer with the record's name, status and reason, and no parts yet.
 PointAnswer answer_about(const Record& record);
 
-// Like answer_about, with a line for the status and reason: "out_of_memory: predicted: ...".
+// Like answer_about, with a line for the status and reason: "out_of_memory: predicted: ...". A point with status ok has
+// no result if its trace was not kept; the reasons of its verdict say why.
 PointAnswer answer_without_result(const Record& record);
 
 std::string text_of(const PointAnswer& answer, const TextStyle& style);

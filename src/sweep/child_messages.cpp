@@ -41,8 +41,13 @@ std::string message_text(const Record& planned) { return message_line({{kPlanned
 
 std::string message_text(const PointResult& result) {
   Json message{{kRecord, to_json(result.record)}, {kLearned, to_json(result.learned)}};
-  if (result.trace) message[kTrace] = to_json(*result.trace);
-  return message_line(message);
+  if (!result.trace) return message_line(message);
+  message[kTrace] = to_json(*result.trace);
+  std::string line = message_line(message);
+  if (line.size() <= kMaxMessageBytes) return line;
+  PointResult kept{result.record, result.learned, {}};
+  kept.record.verdict.reasons.emplace_back("the trace is too large to keep; use fewer --traced-steps");
+  return message_text(kept);
 }
 
 ChildMessage parse_message(std::string_view line) {

@@ -18,6 +18,7 @@ inline constexpr size_t kMaxMessageBytes = kMaxDocumentBytes + (size_t{16} << 20
 std::string message_line(const Json& json);
 std::string message_text(const PointProgress& progress);
 std::string message_text(const Record& planned);  // the record before the first step
+// Leaves out a trace that makes the message longer than kMaxMessageBytes, and says so among the verdict's reasons.
 std::string message_text(const PointResult& result);
 
 using ChildMessage = std::variant<PointProgress, Record, PointResult>;

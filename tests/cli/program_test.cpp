@@ -325,7 +325,9 @@ TEST(Args, OptionsOfOtherProgramsHaveHints) {
     EXPECT_THAT(refusal(fmt::format("bench --{}", word)), HasSubstr("--ranks N")) << word;
   EXPECT_THAT(refusal("profile --tokens 1000"), HasSubstr("--batch N and --context N"));
   EXPECT_THAT(refusal("profile --epochs 3"), HasSubstr("--steps N"));
-  EXPECT_THAT(refusal("bench --global-batch-size 4"), HasSubstr("--micro-batches N"));
+  for (const char* const word :
+       {"global-batch-size", "micro-batch-size", "microbatch", "per_device_train_batch_size", "batch-size-per-gpu"})
+    EXPECT_THAT(refusal(fmt::format("plan --{} 4", word)), HasSubstr("--micro-batches N")) << word;
   for (const char* const name : {"Llama-9-1B", "meta-llama/Llama-9", "mistral-7b", "Qwen4"})
     EXPECT_THAT(refusal(fmt::format("bench --model {}", name)), HasSubstr("--model FILE or FOLDER")) << name;
   EXPECT_THAT(refusal("--model small"), HasSubstr("write the command first"));

@@ -77,6 +77,21 @@ TEST(DataSheet, LinkFieldsMustBeCompleteOrAbsent) {
   EXPECT_EQ(machine.network_bandwidth, 200e9);
 }
 
+TEST(DataSheet, ErrorsOfPredictionsMustBeCompleteAndARange) {
+  for (const std::string mode : {"eager", "compile", "parallel"}) {
+    const std::string start = std::string(kPaper) + mode + "_figures = 12\n" + mode + "_error = 0.05\n";
+    const auto range = [&](const std::string& low, const std::string& high) {
+      return start + mode + "_low = " + low + "\n" + mode + "_high = " + high + "\n";
+    };
+    EXPECT_EQ(error_of(range("0.9", "1.2")), "no error");
+    EXPECT_EQ(error_of(range("0.9", "0.9")), "no error");
+    EXPECT_THAT(error_of(start),
+                HasSubstr("paper.toml: " + mode + "_figures is given without " + mode + "_low; give all of "));
+    EXPECT_THAT(error_of(range("0", "1.2")), HasSubstr(mode + "_low = 0 and " + mode + "_high = 1.2 are not a range"));
+    EXPECT_THAT(error_of(range("1.2", "0.9")), HasSubstr("are not a range; give ratios above 0"));
+  }
+}
+
 TEST(DataSheet, MissingFileErrorPointsToDeviceList) {
   try {
     find_machine("no/such.toml");

@@ -94,6 +94,14 @@ TEST(SweepFile, ErrorNamesTheLine) {
   EXPECT_THAT(refusal("config = \"other.toml\""), HasSubstr("unknown key 'config'"));
 }
 
+TEST(SweepFile, RejectsTwoNamesOfOneOption) {
+  EXPECT_EQ(refusal("ctx = 8\n\ncontext = 16\n"),
+            "a.toml:3: context sets the same option as ctx in line 1; write all of its values in one list");
+  EXPECT_THAT(refusal("num_heads = 8\nnum-heads = 16\n"), StartsWith("a.toml:2: num-heads sets the same option"));
+  EXPECT_EQ(refusal("format = \"md\"\noutput = \"csv\"\n"),
+            "a.toml:2: output sets the same option as format in line 1; remove one of the two lines");
+}
+
 TEST(SweepFile, RejectsMalformedToml) {
   EXPECT_THAT(refusal("model = \n"), StartsWith("a.toml:1: "));
   EXPECT_THAT(refusal("a = 1\na = 2"), StartsWith("a.toml:2: "));
@@ -128,6 +136,8 @@ TEST(SweepFile, ErrorSuggestsDecimalPoint) {
 
 TEST(SweepFile, AcceptsKeysOfOtherTrainersOrSuggestsReplacements) {
   EXPECT_THAT(refusal("global_batch_size = 8"), AllOf(StartsWith("a.toml:1:"), HasSubstr("--micro-batches")));
+  EXPECT_THAT(refusal("micro_batch_size = 4\ngradient_accumulation_steps = 4"),
+              AllOf(StartsWith("a.toml:1:"), HasSubstr("the sequences of one step on all ranks")));
   EXPECT_EQ(refusal("data = [\"a.bin\", \"b.bin\"]\nmax_seq_length = 64"), "");
 }
 

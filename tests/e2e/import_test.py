@@ -113,6 +113,24 @@ class Import(ProgramTest):
             self.imported(self.other)
             self.assertEqual(self.count("resumed"), self.count("resumed", self.other))
 
+    def test_renames_a_run_in_the_list_of_resumed_records(self):
+        record = self.stored(self.other)[0]
+        self.assert_ok(self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume"))
+        with closing(sqlite3.connect(self.other)) as database:
+            (run,) = database.execute("SELECT DISTINCT run FROM resumed").fetchone()
+        mine = record | {"fingerprint": "mine", "run": run, "label": "mine"}
+        (self.folder / "mine.json").write_text(json.dumps(mine))
+        self.imported("mine.json")
+        for _ in range(2):
+            self.imported(self.other)
+            self.assertEqual(self.count("resumed"), 2)
+            done = self.laptime("show", "--run", run, "--store", self.store, "--output", "json")
+            self.assert_ok(done)
+            self.assertEqual([shown["label"] for shown in json.loads(done.stdout)], ["mine"])
+            with closing(sqlite3.connect(self.store)) as database:
+                (renamed,) = database.execute("SELECT DISTINCT run FROM resumed").fetchone()
+            self.assertRegex(renamed, f"^{run}@[0-9a-f]{{8}}$")
+
     def test_names_file_and_line_of_bad_input_and_imports_nothing(self):
         good = json.dumps(self.stored(self.other)[0])
         for text, said in ((f"{good}\n{{\"name\": 1}}\n", "line 2: record: 'schema_version' is missing"),
@@ -134,6 +152,16 @@ class Import(ProgramTest):
         done = self.imported(self.other, code=1)
         self.assertIn("row 3", done.stderr)
         self.assertEqual(len(self.stored()), 2)
+
+    def test_imports_a_record_without_its_damaged_trace(self):
+        self.assert_ok(self.laptime("profile", "--store", self.other, *PREDICTED))
+        with closing(sqlite3.connect(self.other)) as database:
+            database.execute("UPDATE traces SET json = '{}'")
+            database.commit()
+        done = self.imported(self.other, code=1)
+        self.assertIn("the trace of row 3 is skipped", done.stderr)
+        self.assertEqual(self.stored(), self.stored(self.other))
+        self.assertEqual(self.count("traces"), 0)
 
     def test_rejects_the_store_itself(self):
         self.imported(self.other)

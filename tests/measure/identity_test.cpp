@@ -78,6 +78,22 @@ TEST_F(Identity, FilesAreComparedByContent) {
   }
 }
 
+TEST_F(Identity, DependsOnTheContentOfTheMachineFile) {
+  const auto machine = [&](const std::string& bandwidth) {
+    return file("mine.toml",
+                "title = \"mine\"\nsource = \"me\"\nmemory = \"8GiB\"\nlaunch = 1e-6\nfloat32 = 1e12\n"
+                "bandwidth = " +
+                    bandwidth + "\n");
+  };
+  const test::Options options{{"context", "8"}, {"device", "roofline:" + machine("100e9")}};
+  const std::string first = of(options);
+  const std::string first_elsewhere = identity_text(test::point_of(options).config, nullptr);  // with --launcher
+  EXPECT_EQ(of(options), first);
+  machine("200e9");
+  EXPECT_NE(of(options), first);
+  EXPECT_NE(identity_text(test::point_of(options).config, nullptr), first_elsewhere);
+}
+
 TEST_F(Identity, DependsOnTheFormatOfTheDataFile) {
   EXPECT_NE(of({{"context", "8"}, {"data", file("a.bin", "0123456789")}}),
             of({{"context", "8"}, {"data", file("a.txt", "0123456789")}}));

@@ -92,7 +92,7 @@ TEST_F(StoreTest, ComparesEarlierPredictionsWithMeasurements) {
   record.fingerprint = "m1";
   record.status = Status::kOk;
   record.verdict.rating = "stable";
-  record.config = Json{{"pass", "step"}};
+  record.config = Json{{"pass", "step"}, {"device", "cpu"}};
   record.time["step"] = make_time_stats(std::vector{2.0});
   record.prediction.from = "measured launches";
   record.prediction.time = {{"step", 1.5}};
@@ -101,8 +101,9 @@ TEST_F(StoreTest, ComparesEarlierPredictionsWithMeasurements) {
   store.append(record);
   record.prediction = {};
   store.append(record);
-  EXPECT_EQ(store.prediction_errors("m1"), std::vector<double>{-0.25});
-  EXPECT_TRUE(store.prediction_errors("m2").empty());
+  EXPECT_EQ(store.prediction_errors("m1/cpu/avx2/threads:2"), std::vector<double>{-0.25});
+  EXPECT_TRUE(store.prediction_errors("m1/cuda/a card/driver:1").empty());
+  EXPECT_TRUE(store.prediction_errors("m2/cpu/avx2/threads:2").empty());
 }
 
 }  // namespace

@@ -57,6 +57,13 @@ kernel      share     time  calls  of bound
 )");
 }
 
+TEST_F(Profile, SaysWhyAMeasuredPointHasNoTrace) {
+  record_.status = Status::kOk;
+  record_.reason.clear();
+  record_.verdict.reasons = {"one", "the trace is too large"};
+  EXPECT_EQ(text_of(answer_without_result(record_), {.unicode = false}), "ok: one; the trace is too large\n");
+}
+
 TEST_F(Profile, AttentionViewStartsWithTheSoftmaxRatio) {
   const std::string said = text({.view = ProfileView::kAttention});
   EXPECT_THAT(said, testing::StartsWith("softmax takes 10 % as long as the two products"));

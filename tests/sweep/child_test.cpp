@@ -92,6 +92,24 @@ TEST(Child, SendsLargeRecords) {
   EXPECT_EQ(record.loss.values.size(), 300'000U);
 }
 
+TEST(Child, KeepsTheRecordOfATraceThatIsTooLarge) {
+  StopSignals signals;
+  const PointResult result = run_in_child(
+      described(),
+      [](const PointHooks&) {
+        PointResult result = finished();
+        result.record.loss.values = {0.5};
+        result.trace.emplace().texts = {std::string(kMaxMessageBytes, 'x')};
+        return result;
+      },
+      {kLong}, signals);
+  EXPECT_EQ(result.record.status, Status::kOk) << result.record.reason;
+  EXPECT_EQ(result.record.loss.values, std::vector<double>{0.5});
+  EXPECT_FALSE(result.trace);
+  EXPECT_EQ(result.record.verdict.reasons,
+            std::vector<std::string>{"the trace is too large to keep; use fewer --traced-steps"});
+}
+
 TEST(Child, ReportsProgressButNotEveryShortStep) {
   std::vector<PointProgress> heard;
   ChildCallbacks callbacks;
