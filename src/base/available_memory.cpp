@@ -84,13 +84,18 @@ MemoryBounds read_memory_bounds(const std::filesystem::path& root) {
   return bounds;
 }
 
+int64_t thread_bytes() {
+  constexpr int64_t kBesideStack = int64_t{8} << 20U;  // a malloc arena, buffers
+  return stack_bytes() + kBesideStack;
+}
+
 AvailableMemory available_memory() { return smallest_bound(read_memory_bounds()); }
 
 AvailableMemory available_memory(int threads) {
   constexpr int64_t kLibraries = int64_t{16} << 20U;
-  constexpr int64_t kOfEachThread = int64_t{16} << 20U;  // packed operands and a malloc arena
+  constexpr int64_t kPackedOperands = int64_t{8} << 20U;  // of each thread
   MemoryBounds bounds = read_memory_bounds();
-  bounds.reserve = kLibraries + threads * (kOfEachThread + stack_bytes());
+  bounds.reserve = kLibraries + threads * (kPackedOperands + thread_bytes());
   return smallest_bound(bounds);
 }
 

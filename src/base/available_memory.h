@@ -41,6 +41,9 @@ AvailableMemory smallest_bound(const MemoryBounds& bounds);
 
 MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");
 
+// Address space that a thread takes: its stack, which the C library maps in full (ulimit -s), and 8 MiB for all else.
+int64_t thread_bytes();
+
 // Memory that this process can still allocate.
 AvailableMemory available_memory();
 // Like available_memory(), but sets part of RLIMIT_AS and RLIMIT_DATA aside for `threads` threads and for libraries,

@@ -88,7 +88,7 @@ bool may_use_bfloat16_pairs() {
 
 bool may_use_tiles() {
   constexpr unsigned kAmxBf16 = 22, kAmxTile = 24;
-  if (!has(cpuid(7, 0).edx, {kAmxBf16, kAmxTile})) return false;
+  if (!may_use_bfloat16_pairs() || !has(cpuid(7, 0).edx, {kAmxBf16, kAmxTile})) return false;
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

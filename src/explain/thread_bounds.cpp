@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "backend/launch_loop.h"
+#include "base/error.h"
 
 namespace laptime {
 namespace {
@@ -18,11 +18,16 @@ double weight_of(const Signature& signature) {
   return std::max(flops_of(signature), kFlopsPerElement * elements);
 }
 
+// Communication runs in its own queue, beside the threads of the kernels.
+bool communicates(const Signature& signature) {
+  return signature.op->kind == OpKind::kCommunication || signature.op->kind == OpKind::kWait;
+}
+
 }  // namespace
 
-std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& kernel, const Signature& signature) {
+std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& kernel, const Signature& signature) try {
   std::vector<ThreadBound> bounds;
-  if (prepared.device.launch_loops == nullptr) return bounds;
+  if (prepared.device.launch_loops == nullptr || communicates(signature)) return bounds;
   for (const int threads : kThreads) {
     const std::vector<LaunchLoop> loops = prepared.device.launch_loops(kernel, signature, threads);
     const auto longest = std::max_element(loops.begin(), loops.end(), [](const LaunchLoop& a, const LaunchLoop& b) {
@@ -34,10 +39,14 @@ std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& k
                       .speed_up = speed_up_bound(loops, threads)});
   }
   return bounds;
+} catch (const Error&) {  // the operands do not fit into the address space
+  return {};
 }
 
 void ThreadBoundSum::add(const Signature& signature, int64_t launches, const std::vector<ThreadBound>& bounds) {
-  if (bounds.empty() || launches == 0) return;
+  if (launches == 0 || communicates(signature)) return;
+  is_known_ = is_known_ && !bounds.empty();
+  if (!is_known_) return;
   const double work = weight_of(signature) * static_cast<double>(launches);
   work_ += work;
   times_.resize(bounds.size());
@@ -48,6 +57,7 @@ void ThreadBoundSum::add(const Signature& signature, int64_t launches, const std
 }
 
 std::vector<ThreadBound> ThreadBoundSum::of_kernel() const {
+  if (!is_known_) return {};
   std::vector<ThreadBound> bounds = largest_;
   for (size_t i = 0; i < bounds.size(); ++i) {
     if (times_[i] > 0) bounds[i].speed_up = work_ / times_[i];

@@ -79,7 +79,8 @@ struct KernelDecision {
   std::vector<std::string> candidates;  // other kernels that could run the op, in the order of the kernel table
   std::vector<std::string> rivals;      // candidates that a trial would time; not in the JSON
   std::vector<RefusedKernel> refused;
-  std::vector<ThreadBound> threads;  // empty if a step does not launch the op on host threads
+  // Empty if a step does not launch the op on host threads, or if its operands do not fit into the address space.
+  std::vector<ThreadBound> threads;
 
   LAPTIME_FIELDS(op, nodes, signatures, example, chosen, chosen_by, candidates, refused, threads)
 };
@@ -132,7 +133,7 @@ struct Explanation {
   std::vector<Work> kinds;
   std::vector<Work> ops;
   std::vector<KernelDecision> kernels;
-  std::vector<ThreadBound> threads;  // bounds for the whole step
+  std::vector<ThreadBound> threads;  // bounds for the whole step; empty if those of any kernel in it are unknown
   std::vector<ConstantUse> constants;
   std::optional<MemoryNeed> memory;
 

@@ -75,28 +75,36 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
          (details.empty() ? "" : "other kernels\n" + details);
 }
 
-// Upper bounds on the speed-up from more threads, for each kernel and for the step.
+// Upper bounds on the speed-up from more threads, for each kernel and for the step, as far as they are known; empty if
+// none is.
 std::string threads_text(const Explanation& explanation, size_t width) {
   Cells header{"op", "kernel", "units", "largest"};
-  for (const ThreadBound& bound : explanation.threads) header.push_back(fmt::format("{} threads", bound.threads));
-  std::vector<Cells> rows{header};
+  std::vector<Cells> rows;
+  int64_t most_threads = 0;
   const auto add_row = [&](Cells cells, const std::vector<ThreadBound>& bounds) {
+    if (bounds.empty()) return;
     const ThreadBound& most = bounds.back();
+    most_threads = most.threads;
+    if (rows.empty()) {
+      for (const ThreadBound& bound : bounds) header.push_back(fmt::format("{} threads", bound.threads));
+      rows.push_back(header);
+    }
     cells.push_back(most.units ? grouped(*most.units) : "");
     cells.push_back(most.largest_unit ? whole_percent_text(*most.largest_unit) : "");
     for (const ThreadBound& bound : bounds) cells.push_back(fmt::format("{:.1f}", bound.speed_up));
     rows.push_back(std::move(cells));
   };
-  for (const KernelDecision& decision : explanation.kernels) {
-    if (!decision.threads.empty()) add_row({decision.op, decision.chosen}, decision.threads);
-  }
+  for (const KernelDecision& decision : explanation.kernels) add_row({decision.op, decision.chosen}, decision.threads);
   add_row({"step", ""}, explanation.threads);
+  if (rows.empty()) return "";
   std::vector<bool> right(header.size(), true);
   right[0] = right[1] = false;
   return fmt::format(
       "upper bound on the speed-up over one thread, given how the work divides into units; ignores limits of bandwidth "
-      "and clock; the number of units and the share of the largest are for {1} threads\n{0}",
-      aligned(rows, right, kIndent, width), explanation.threads.back().threads);
+      "and clock; the number of units and the share of the largest are for {1} threads\n{0}{2}",
+      aligned(rows, right, kIndent, width), most_threads,
+      explanation.threads.empty() ? "no bound for the step: the tensors of a kernel do not fit into the address space\n"
+                                  : "");
 }
 
 std::string memory_text(const MemoryNeed& need, const std::string& recompute, size_t width) {
@@ -174,7 +182,8 @@ std::string print(const Explanation& explanation, ExplainView view, const TextSt
   add(ExplainView::kParameters, parameters_text(explanation, width));
   add(ExplainView::kComposites, composites_text(explanation, width));
   if (!explanation.kernels.empty()) add(ExplainView::kKernels, kernels_text(explanation, width));
-  if (!explanation.threads.empty()) add(ExplainView::kThreads, threads_text(explanation, width));
+  if (const std::string threads = threads_text(explanation, width); !threads.empty())
+    add(ExplainView::kThreads, threads);
   if (explanation.memory) add(ExplainView::kMemory, memory_text(*explanation.memory, explanation.recompute, width));
   if (view == ExplainView::kSummary) say("more: --view parameters, composites, kernels, threads, memory, all");
   return text;

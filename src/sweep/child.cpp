@@ -103,9 +103,8 @@ constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 // True if the error means that memory ran out. If a thread cannot be created, the error code is the same for a lack of
 // memory and for too many threads, so the available memory decides.
 bool is_out_of_memory(const std::system_error& error) {
-  constexpr int64_t kThreadBytes = int64_t{16} << 20U;  // stack and other memory of a new thread
   if (error.code() == std::errc::not_enough_memory) return true;
-  return error.code() == std::errc::resource_unavailable_try_again && !available_memory().holds(kThreadBytes);
+  return error.code() == std::errc::resource_unavailable_try_again && !available_memory().holds(thread_bytes());
 }
 
 [[noreturn]] void run_as_child(const PointBody& body, int messages, int output, pid_t parent) {

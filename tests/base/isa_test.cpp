@@ -22,6 +22,9 @@ TEST(Isa, AgreesWithTheCompilerRuntime) {
   EXPECT_EQ(may_use_bfloat16_pairs(), __builtin_cpu_supports("avx512bf16") != 0);
 }
 
+// The code around tile products is compiled for vdpbf16ps.
+TEST(Isa, TilesNeedBfloat16Pairs) { EXPECT_TRUE(may_use_bfloat16_pairs() || !may_use_tiles()); }
+
 TEST(Isa, RunnableIsasAreSortedAndNoneExceedsTheDetectedOne) {
   const std::vector<Isa> isas = runnable_isas();
   ASSERT_FALSE(isas.empty());

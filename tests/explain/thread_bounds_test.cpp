@@ -8,6 +8,7 @@
 #include "explain/explain.h"
 #include "prepare/kernel_choice.h"
 #include "prepare/prepare.h"
+#include "report/explanation_text.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -60,6 +61,44 @@ TEST(ThreadBounds, StepBoundLiesBetweenKernelBounds) {
 TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNoBounds) {
   const Explanation step = explain(point_of({{"model", "small"}, {"device", "roofline:h100"}}), {});
   EXPECT_TRUE(step.threads.empty());
+}
+
+// Prepares the point without explain(), which refuses several ranks on a machine without MPI.
+TEST(ThreadBounds, CommunicationHasNone) {
+  const RunConfig config =
+      point_of({{"model", "small"}, {"device", "cpu"}, {"ranks", "2"}, {"oversubscribe", "true"}}).config;
+  const Prepared prepared = prepare(config, find_device(config), {});
+  const ChooseKernel choose = chooser(*prepared.device.kernels, prepared.choices);
+  ThreadBoundSum step;
+  int64_t communications = 0;
+  for (const Node& node : prepared.graph.nodes) {
+    if (node.op->kind == OpKind::kView) continue;
+    const Signature signature = signature_of(prepared.graph, node);
+    const std::vector<ThreadBound> bounds = thread_bounds(prepared, *choose(signature), signature);
+    const bool communicates = node.op->kind == OpKind::kCommunication || node.op->kind == OpKind::kWait;
+    EXPECT_EQ(bounds.empty(), communicates) << signature.text();
+    communications += communicates ? 1 : 0;
+    step.add(signature, 1, bounds);
+  }
+  EXPECT_GT(communications, 0);
+  EXPECT_FALSE(step.of_step().empty());
+}
+
+// The scores of attention take 512 TB, more than an address space of x86-64.
+TEST(ThreadBounds, TensorsBeyondTheAddressSpaceHaveNone) {
+  const Explanation step = explain(point_of({{"d-model", "2048"},
+                                             {"num-heads", "32"},
+                                             {"num-layers", "1"},
+                                             {"context", "1000000"},
+                                             {"batch", "4"},
+                                             {"device", "cpu"},
+                                             {"mode", "eager"}}),
+                                   {});
+  EXPECT_TRUE(step.threads.empty());
+  const auto is_bounded = [](const KernelDecision& kernel) { return !kernel.threads.empty(); };
+  EXPECT_TRUE(std::any_of(step.kernels.begin(), step.kernels.end(), is_bounded));
+  EXPECT_FALSE(std::all_of(step.kernels.begin(), step.kernels.end(), is_bounded));
+  EXPECT_NE(print(step, ExplainView::kThreads).find("no bound for the step"), std::string::npos);
 }
 
 // A kernel with several loops must state the work of each loop, because the bound weights loops by their work.

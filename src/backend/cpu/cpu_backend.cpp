@@ -31,16 +31,19 @@ void grow_stack() {
 // space cannot hold the stack, heap and scratch of every thread: a stack that cannot grow would end the process without
 // an error. Must be called before the team is created, because the team's threads occupy address space.
 int prepared_for(int threads) {
-  constexpr int64_t kRoomOfThread = int64_t{16} << 20;
   try {
-    const Pages room(kRoomOfThread * threads);
-  } catch (const OutOfMemory& error) {
+    // One by one, like the stacks: the system may refuse a single mapping of this size although it grants its parts.
+    std::vector<Pages> room;
+    for (int thread = 0; thread < threads; ++thread) room.emplace_back(thread_bytes());
+  } catch (const OutOfMemory&) {
     const AvailableMemory available = available_memory();
-    const bool one_fits = threads > 1 && available.holds(kRoomOfThread);
-    throw OutOfMemory(error.bytes_requested(), available.bytes,
-                      fmt::format("the stacks and heaps of {} take {}, {}; {}", counted(threads, "thread"),
-                                  format_bytes(error.bytes_requested()), available.text(),
-                                  one_fits ? "use fewer --threads" : "raise that limit"));
+    const bool one_fits = threads > 1 && available.holds(thread_bytes());
+    const int64_t wanted = (Size(thread_bytes()) * threads).value();
+    throw OutOfMemory(
+        wanted, available.bytes,
+        fmt::format("the stacks and heaps of {} take {}, {}; {}", counted(threads, "thread"), format_bytes(wanted),
+                    available.text(),
+                    one_fits ? "use fewer --threads" : "raise that limit, or lower the stack size (ulimit -s)"));
   }
   grow_stack();
   return threads;

@@ -3,9 +3,15 @@
 // a worker that wakes up late delays no one.
 #include "backend/cpu/team.h"
 
+#include <fmt/format.h>
 #include <x86intrin.h>
 
 #include <cstring>
+#include <system_error>
+
+#include "base/available_memory.h"
+#include "base/error.h"
+#include "base/units.h"
 
 namespace laptime::cpu {
 namespace {
@@ -36,21 +42,40 @@ class SpinTimer {
   uint64_t since_ = 0;
 };
 
+// The error of the system is the same whether it lacks memory or allows no more threads, so the available memory
+// decides.
+[[noreturn]] void throw_cannot_start(int threads) {
+  const AvailableMemory available = available_memory();
+  if (!available.holds(thread_bytes()))
+    throw OutOfMemory(thread_bytes(), available.bytes,
+                      fmt::format("cannot start {} threads: the stack and heap of another thread take {}, {}; use "
+                                  "fewer --threads",
+                                  threads, format_bytes(thread_bytes()), available.text()));
+  throw Error::format(
+      "cannot start {} threads: the system allows no more; use fewer --threads, or raise the limit on processes "
+      "(ulimit -u, pids.max of the control group)",
+      threads);
+}
+
 }  // namespace
 
-Team::Team(int threads) : indices_(threads) {
+Team::Team(int threads, int64_t scratch_bytes, std::vector<LaunchLoop>* loops) : loops_(loops), indices_(threads) {
   LAPTIME_CHECK(threads >= 1 && threads < static_cast<int>(kJoinedMask), "cannot create a team of {} threads", threads);
-  for (int thread = 0; thread < threads; ++thread) {
-    scratch_.emplace_back(kScratchBytes);
-    std::memset(scratch_.back().data(), 0, static_cast<size_t>(kScratchBytes));
-  }
-  for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
+  for (int thread = 0; thread < threads; ++thread) scratch_.emplace_back(scratch_bytes);
 }
 
-Team::Team(int threads, std::vector<LaunchLoop>& loops) : loops_(&loops), indices_(0) {
-  LAPTIME_CHECK(threads >= 1, "cannot create a team of {} threads", threads);
-  for (int thread = 0; thread < threads; ++thread) scratch_.emplace_back(kScratchBytes);
+// The other constructor has finished the object, so the destructor stops the workers that have started if a later one
+// cannot.
+Team::Team(int threads) : Team(threads, kScratchBytes, nullptr) {
+  for (const Pages& scratch : scratch_) std::memset(scratch.data(), 0, static_cast<size_t>(kScratchBytes));
+  try {
+    for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
+  } catch (const std::system_error&) {
+    throw_cannot_start(threads);
+  }
 }
+
+Team::Team(int threads, std::vector<LaunchLoop>& loops) : Team(threads, 0, &loops) {}
 
 Team::~Team() {
   stopping_.store(true, std::memory_order_relaxed);

@@ -23,9 +23,10 @@ class Team : public Queue {
   // Scratch bytes per thread: one huge page, which can contain a packed block of a GEMM.
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
+  // Throws OutOfMemory or, if the system allows no more threads, Error.
   explicit Team(int threads);
   // Creates a team of `threads` threads that runs no loops. Instead, it adds the units and the work of each loop to
-  // `loops`.
+  // `loops`. It has no scratch.
   Team(int threads, std::vector<LaunchLoop>& loops);
   ~Team() override;
 
@@ -78,10 +79,12 @@ class Team : public Queue {
     });
   }
 
-  // kScratchBytes bytes for one thread, aligned to 64 bytes. Not cleared between kernels.
+  // kScratchBytes bytes for one thread, aligned to 64 bytes. Not cleared between kernels. Use it only inside a loop.
   std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
  private:
+  Team(int threads, int64_t scratch_bytes, std::vector<LaunchLoop>* loops);
+
   using Task = void (*)(const void* context, int64_t index, int thread);
 
   template <class Body>
@@ -115,7 +118,7 @@ class Team : public Queue {
   void drain(int thread);
 
   std::vector<Pages> scratch_;  // one for each thread
-  std::vector<LaunchLoop>* loops_ = nullptr;
+  std::vector<LaunchLoop>* loops_;
   Task task_ = nullptr;
   const void* context_ = nullptr;
   IndexRanges indices_;  // the indices of the current run

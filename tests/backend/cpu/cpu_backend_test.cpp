@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/available_memory.h"
+#include "support/error_of.h"
 #include "support/types.h"
 
 namespace laptime::cpu {
@@ -77,6 +81,27 @@ TEST(CpuBackend, AllocationBeyondMemoryThrows) {
     EXPECT_LT(error.bytes_available(), kExbibyte);
   }
   EXPECT_EQ(backend.held_bytes(), 0);
+}
+
+// Prints the error of a backend of four threads, whose stacks are of 64 MiB, in 150 MiB of address space.
+[[noreturn]] void open_with_large_stacks() {
+  rlimit stack{};
+  getrlimit(RLIMIT_STACK, &stack);
+  stack.rlim_cur = 64 * kMebibyte;
+  const auto bytes = static_cast<rlim_t>(read_memory_bounds().address_space_used.value() + 150 * kMebibyte);
+  const rlimit space{bytes, bytes};
+  if (setrlimit(RLIMIT_STACK, &stack) != 0 || setrlimit(RLIMIT_AS, &space) != 0) std::_Exit(2);
+  std::fputs(test::error_of([] { const CpuBackend backend(std::vector<Kernel>{}, 4); }).c_str(), stderr);
+  std::_Exit(0);
+}
+
+TEST(CpuBackendDeathTest, StacksThatDoNotFitAreAnError) {
+#ifdef LAPTIME_SANITIZES_MEMORY
+  GTEST_SKIP() << "the sanitizer reserves terabytes of address space";
+#endif
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(open_with_large_stacks(), testing::ExitedWithCode(0),
+              "the stacks and heaps of 4 threads take 288.0 MiB, .*; use fewer --threads");
 }
 
 int64_t page_faults() {

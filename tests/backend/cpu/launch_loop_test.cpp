@@ -41,6 +41,7 @@ TEST(LaunchLoop, CountingTeamRunsNothing) {
   std::vector<LaunchLoop> loops;
   cpu::Team team(64, loops);
   EXPECT_EQ(team.size(), 64);
+  EXPECT_EQ(team.scratch(63), nullptr);
   const auto fail = [](auto...) { FAIL() << "a loop ran"; };
   team.parallel_for(10, [&](int64_t index) { fail(index); });
   team.parallel_blocks(

@@ -2,11 +2,19 @@
 #include "backend/cpu/team.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
+
+#include "base/available_memory.h"
+#include "support/error_of.h"
+#include "support/types.h"
 
 namespace laptime::cpu {
 namespace {
@@ -159,6 +167,41 @@ TEST(TeamDeathTest, NestedRunOrZeroThreadsAborts) {
       },
       "parallel_for calls must not be nested");
   EXPECT_DEATH(Team(0), "0 threads");
+}
+
+// Prints the error of a team of 24 threads and ends the process.
+[[noreturn]] void print_error_of_team() {
+  std::fputs(test::error_of([] { const Team team(24); }).c_str(), stderr);
+  std::_Exit(0);
+}
+
+[[noreturn]] void start_team_without_processes() {
+  // The limit does not apply to root. Inside a container the call may fail, but there the limit applies to root too.
+  [[maybe_unused]] const int changed = geteuid() == 0 ? setuid(54321) : 0;
+  const rlimit only_this{1, 1};
+  setrlimit(RLIMIT_NPROC, &only_this);
+  print_error_of_team();
+}
+
+#ifndef LAPTIME_SANITIZES_MEMORY  // sanitizers reserve terabytes of address space
+// Leaves room for all scratch, and for some of the stacks.
+[[noreturn]] void start_team_without_memory() {
+  constexpr int64_t kRoom = 24 * Team::kScratchBytes + 20 * test::kMebibyte;
+  const auto bytes = static_cast<rlim_t>(read_memory_bounds().address_space_used.value() + kRoom);
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+  print_error_of_team();
+}
+#endif
+
+TEST(TeamDeathTest, ThreadsThatCannotStartAreAnError) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(start_team_without_processes(), testing::ExitedWithCode(0),
+              "cannot start 24 threads: the system allows no more; use fewer --threads");
+#ifndef LAPTIME_SANITIZES_MEMORY
+  EXPECT_EXIT(start_team_without_memory(), testing::ExitedWithCode(0),
+              "cannot start 24 threads: the stack and heap of another thread take .*; use fewer --threads");
+#endif
 }
 
 }  // namespace
