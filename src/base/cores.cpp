@@ -1,4 +1,5 @@
-// Reads the allowed hardware threads and the default number of threads from /proc, /sys and the initial environment.
+// Reads the allowed hardware threads, their caches and the default number of threads from /proc, /sys and the initial
+// environment.
 #include "base/cores.h"
 
 #include <fmt/format.h>
@@ -6,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -52,6 +56,41 @@ std::vector<int64_t> allowed_cores(const fs::path& root) {
   }
   const auto online = read_word(root / "sys/devices/system/cpu/online");
   return online ? parse_cpu_list(*online) : std::vector<int64_t>();
+}
+
+std::vector<Cache> data_caches(int64_t hardware_thread, const fs::path& root) {
+  constexpr int kMost = 8;
+  const fs::path folder = root / fmt::format("sys/devices/system/cpu/cpu{}/cache", hardware_thread);
+  std::vector<Cache> caches;
+  for (int index = 0; index < kMost; ++index) {
+    const fs::path cache = folder / fmt::format("index{}", index);
+    const std::string type = read_word(cache / "type").value_or("");
+    const std::optional<int64_t> level = parse_int64(read_word(cache / "level").value_or(""));
+    if (!level || (type != "Data" && type != "Unified")) continue;
+    caches.push_back({*level, parse_cache_size(read_word(cache / "size").value_or("")),
+                      read_word(cache / "shared_cpu_list").value_or("")});
+  }
+  return caches;
+}
+
+std::optional<int64_t> cache_bytes(int64_t threads, const fs::path& root) {
+  std::map<int64_t, std::map<std::string, int64_t>> levels;  // level -> users of a cache -> its bytes
+  for (const int64_t thread : allowed_cores(root)) {
+    for (const Cache& cache : data_caches(thread, root)) {
+      const std::string users = cache.users.empty() ? fmt::format("{}", thread) : cache.users;
+      if (cache.level >= 2 && cache.bytes) levels[cache.level][users] = *cache.bytes;
+    }
+  }
+  if (levels.empty()) return std::nullopt;
+  int64_t total = 0;
+  for (const auto& [level, caches] : levels) {
+    std::vector<int64_t> bytes;
+    for (const auto& [users, size] : caches) bytes.push_back(size);
+    std::sort(bytes.begin(), bytes.end(), std::greater());
+    bytes.resize(std::min(bytes.size(), static_cast<size_t>(threads)));
+    total = std::accumulate(bytes.begin(), bytes.end(), total);
+  }
+  return total;
 }
 
 DefaultThreads default_threads(const fs::path& root) {

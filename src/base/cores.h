@@ -1,8 +1,9 @@
-// The hardware threads that this process may use, and the default number of threads for a point.
+// The hardware threads that this process may use, their caches, and the default number of threads for a point.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,20 @@ namespace laptime {
 // Returns the hardware threads in the affinity mask of this process, in ascending order. If the mask is unknown,
 // returns all online hardware threads, or none if these are unknown. Reads the kernel's files below `root`.
 std::vector<int64_t> allowed_cores(const std::filesystem::path& root = "/");
+
+struct Cache {
+  int64_t level = 0;
+  std::optional<int64_t> bytes;
+  std::string users;  // the hardware threads that share it, in the kernel's notation; empty if unknown
+};
+
+// The caches of data that a hardware thread uses. Reads the kernel's files below `root`.
+std::vector<Cache> data_caches(int64_t hardware_thread, const std::filesystem::path& root = "/");
+
+// Bytes that `threads` threads of this process can keep in caches of level 2 and above: the sum, over these levels, of
+// the largest caches of the allowed hardware threads, as many as there are threads. None if the sizes are unknown.
+// Reads the kernel's files below `root`.
+std::optional<int64_t> cache_bytes(int64_t threads, const std::filesystem::path& root = "/");
 
 struct DefaultThreads {
   int threads = 1;

@@ -13,6 +13,7 @@
 
 #include "base/build_id.h"
 #include "base/cgroup.h"
+#include "base/cores.h"
 #include "base/proc_text.h"
 #include "base/words.h"
 
@@ -82,15 +83,10 @@ void describe_cores(Machine& machine, const fs::path& root) {
   }
   const fs::path core = cpus / fmt::format("cpu{}", first);
   machine.governor = read_word(core / "cpufreq/scaling_governor");
-  for (int index = 0; index < 8; ++index) {
-    const fs::path cache = core / "cache" / fmt::format("index{}", index);
-    const std::string level = read_word(cache / "level").value_or("");
-    const std::string type = read_word(cache / "type").value_or("");
-    const auto size = parse_cache_size(read_word(cache / "size").value_or(""));
-    if (type != "Data" && type != "Unified") continue;
-    if (level == "1") machine.l1d_bytes = size;
-    if (level == "2") machine.l2_bytes = size;
-    if (level == "3") machine.l3_bytes = size;
+  for (const Cache& cache : data_caches(first, root)) {
+    if (cache.level == 1) machine.l1d_bytes = cache.bytes;
+    if (cache.level == 2) machine.l2_bytes = cache.bytes;
+    if (cache.level == 3) machine.l3_bytes = cache.bytes;
   }
 }
 

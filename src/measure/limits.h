@@ -25,8 +25,8 @@ struct LimitsRequest {
 MeasuredLimits measure_limits(Backend& backend, DType factors, const LimitsRequest& request,
                               const std::vector<MeasuredPeak>& known, std::vector<MeasuredPeak>& learned);
 
-// The highest bytes/s of a launch that moves several times the capacity of the last-level cache, so that few bytes can
-// have come from it; 0 if there is no such launch.
+// The highest bytes/s of a launch that moves several times the capacity of the caches, so that few bytes can have come
+// from them; 0 if there is no such launch.
 double memory_bandwidth_reached(const StepTrace& trace);
 
 }  // namespace laptime

@@ -5,9 +5,9 @@
 #include <new>
 #include <utility>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/machine.h"
 #include "comm/agreement.h"
 #include "config/fields_json.h"
 #include "distribution/median.h"
@@ -51,7 +51,7 @@ class Point {
     Measurement measurement = measure(prepared, *backend, hooks_, trace_, expected_step);
     if (measurement.trace) {
       result_trace_ = std::move(measurement.trace);
-      result_trace_->cache_bytes = device.cache_bytes ? device.cache_bytes : cache_bytes();
+      result_trace_->cache_bytes = device.cache_bytes ? device.cache_bytes : cache_bytes(device.threads.value_or(1));
       add_predicted_rates(device, *result_trace_);
       if (device.computes) {
         result_trace_->datasheet_flops = device.datasheet_flops;
@@ -102,12 +102,6 @@ class Point {
 
   void report(const std::string& stage) const {
     if (hooks_.progress) hooks_.progress({.stage = stage});
-  }
-
-  // Size of the last-level cache, as stated in the record.
-  std::optional<int64_t> cache_bytes() const {
-    const auto machine = from_json<Machine>(record_.machine.json(), "machine");
-    return machine.l3_bytes ? machine.l3_bytes : machine.l2_bytes;
   }
 
   // Appends `items` to `learned`, adding this device's key and the point's date.

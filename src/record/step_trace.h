@@ -111,7 +111,7 @@ struct StepTrace {
   // prediction.
   std::optional<double> peak_flops, bandwidth;
   std::optional<double> datasheet_flops, datasheet_bandwidth;  // from the device's data sheet; FLOP/s, bytes/s
-  std::optional<int64_t> cache_bytes;                          // size of the last-level cache
+  std::optional<int64_t> cache_bytes;                          // what the caches before main memory can hold
 
   size_t launch_count() const { return launches.op.size(); }
   size_t buffer_count() const { return buffers.bytes.size(); }

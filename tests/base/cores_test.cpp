@@ -1,4 +1,4 @@
-// The default number of threads on made-up machines.
+// The default number of threads, and the caches of threads, on made-up machines.
 #include "base/cores.h"
 
 #include <gtest/gtest.h>
@@ -103,6 +103,44 @@ TEST(AllowedCores, FollowAffinityThenOnlineCores) {
   EXPECT_EQ(allowed_cores(root.path()), (std::vector<int64_t>{0, 1}));
   root.write("proc/self/status", "Cpus_allowed_list:\t3,5\n");
   EXPECT_EQ(allowed_cores(root.path()), (std::vector<int64_t>{3, 5}));
+}
+
+// A machine of four cores, two for each L3 cache. CPUs i and i + 4 share a core.
+TEST(CacheBytes, CountsTheCachesThatThreadsCanUse) {
+  constexpr int64_t kKiB = 1024;
+  constexpr int64_t kMiB = 1024 * kKiB;
+  const FakeRoot root;
+  EXPECT_FALSE(cache_bytes(2, root.path()));
+  for (int thread = 0; thread < 8; ++thread) {
+    const int core = thread % 4;
+    const std::string of_core = std::to_string(core) + "," + std::to_string(core + 4);
+    const struct {
+      const char* level;
+      const char* type;
+      const char* size;
+      std::string users;
+    } caches[] = {{"1", "Data", "32K", of_core},
+                  {"1", "Instruction", "32K", of_core},
+                  {"2", "Unified", "512K", of_core},
+                  {"3", "Unified", core < 2 ? "32M" : "96M", core < 2 ? "0-1,4-5" : "2-3,6-7"}};
+    for (int i = 0; i < 4; ++i) {
+      const std::string cache =
+          "sys/devices/system/cpu/cpu" + std::to_string(thread) + "/cache/index" + std::to_string(i) + "/";
+      root.write(cache + "level", caches[i].level);
+      root.write(cache + "type", caches[i].type);
+      root.write(cache + "size", caches[i].size);
+      root.write(cache + "shared_cpu_list", caches[i].users);
+    }
+  }
+  const auto allow = [&](const std::string& list) {
+    root.write("proc/self/status", "Cpus_allowed_list:\t" + list + "\n");
+  };
+  allow("0-7");
+  EXPECT_EQ(cache_bytes(8, root.path()), 4 * 512 * kKiB + (32 + 96) * kMiB);
+  EXPECT_EQ(cache_bytes(3, root.path()), 3 * 512 * kKiB + (32 + 96) * kMiB);
+  EXPECT_EQ(cache_bytes(1, root.path()), 512 * kKiB + 96 * kMiB);
+  allow("0-1,4");
+  EXPECT_EQ(cache_bytes(8, root.path()), 2 * 512 * kKiB + 32 * kMiB);
 }
 
 }  // namespace

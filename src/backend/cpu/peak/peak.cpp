@@ -10,6 +10,7 @@
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak_loops.h"
 #include "base/available_memory.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/host_clock.h"
 
@@ -145,7 +146,7 @@ double measure_bandwidth(Team& team, Isa isa) {
   constexpr int64_t kFewestBytes = int64_t{192} << 20;
   constexpr int64_t kGrain = int64_t{64} << 10;
   constexpr Seconds kTakes{0.3};
-  const int64_t wanted = 2 * third_level_cache();
+  const int64_t wanted = 2 * cache_bytes(team.size()).value_or(third_level_cache());
   const int64_t quarter = available_memory(team.size()).bytes.value_or(4 * wanted) / 4;
   const int64_t bytes = std::max(kFewestBytes, std::min(wanted, quarter));
   const int64_t parameters = bytes / kParameterBytes / kGrain * kGrain;
