@@ -186,7 +186,7 @@ set_tests_properties(peers PROPERTIES LABELS tools ENVIRONMENT PYTHONDONTWRITEBY
 # Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
 set(LAPTIME_LONG_TESTS "verify 90" "e2e_cuda 60" "ops_0 60" "ops_1 60" "ops_2 60" "ops_3 60" "e2e_report_browser 50"
   "e2e_cuda_ranks 50" "e2e_kill 45" "e2e_ranks 43" "e2e_tutorial 43" "e2e_slurm 40" "peers 36" "e2e_profile 36"
-  "e2e_compare 34" "e2e_resume 30" "e2e_python_module 30" "e2e_python_types 24" "e2e_measure 24" "e2e_plan 22"
+  "e2e_compare 34" "e2e_resume 30" "e2e_python_module 30" "e2e_python_types 24" "e2e_record 16" "e2e_measure 12" "e2e_plan 22"
   "e2e_scale 22" "e2e_model_folder 21" "measure 21" "data 20" "e2e_output 20" "explain 20" "sweep 20" "e2e_readme 18"
   "e2e_history 18" "e2e_launcher 14" "passes 12")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)

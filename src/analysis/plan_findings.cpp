@@ -80,8 +80,7 @@ Finding time_finding(const Record& record, double seconds, bool is_bound) {
     if (const auto part = predicted_seconds(record, phase); part && pass_name(record) != phase)
       values[fmt::format("{}_s", phase)] = *part;
   }
-  const std::optional<double> tokens = seconds > 0 ? tokens_of_step(record) : std::nullopt;
-  values["tokens_per_second"] = tokens ? Json(*tokens / seconds) : Json();
+  values["tokens_per_second"] = or_null(tokens_per_second(record, seconds));
   values["basis"] = prediction.from;
   values["newest"] = prediction.newest;
   values["measured_share"] = or_null(prediction.measured_share);
@@ -140,6 +139,11 @@ std::optional<double> predicted_seconds(const Record& record, const std::string&
 std::optional<double> step_context(const Record& record) {
   const auto cropped = number_at(record.config, "crop_context");
   return cropped ? cropped : number_at(record.config, "context_length");
+}
+
+std::optional<double> tokens_per_second(const Record& record, double seconds) {
+  const std::optional<double> tokens = seconds > 0 ? tokens_of_step(record) : std::nullopt;
+  return tokens ? std::optional(*tokens / seconds) : std::nullopt;
 }
 
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget) {
