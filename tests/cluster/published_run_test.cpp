@@ -194,7 +194,6 @@ TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
   EXPECT_GT(*first.high, *first.predicted);
 }
 
-<<<<<<< HEAD
 // The bytes of unaligned matrices that tools/fit_machines reads, over the products of one run.
 double unaligned_sum(const PublishedRun& run) {
   const Json json = json_of(published_work_answer(predict_runs({run}), "t.csv"));
@@ -209,12 +208,12 @@ TEST(PredictedRun, ListsBytesOfUnalignedMatrices) {
   EXPECT_EQ(unaligned_sum(row()), 0);
   // A rank holds 12,565 words: rows of logits and of their gradient are no multiple of 16 bytes.
   EXPECT_GE(unaligned_sum(row("128256", "50257")), 3 * 2.0 * 4096 * 12565);
-=======
+}
+
 TEST(PredictedRun, GroupsModelsOfAnySize) {
   const PredictedRuns predicted = predict_runs({row("70552387584", "1e31")});
   ASSERT_TRUE(predicted.runs[0].predicted);
   EXPECT_THAT(markdown_of(published_answer(predicted, "t.csv", false)), HasSubstr("100B and more"));
->>>>>>> h-fixcluster
 }
 
 TEST(PredictedRun, ListsFlaggedRunsInASeparateTable) {
