@@ -222,7 +222,7 @@ TEST(TokenData, ChecksTokensAgainstTheVocabulary) {
 TEST(TokenData, AsksForTheTypeIfUint16CannotHoldTheVocabulary) {
   const WrittenFile file("a.bin", raw<uint16_t>(natural(600, 50'257)));
   const std::string message = error_of([&] { TokenData(file.path(), DataFormat::kAuto).check_vocabulary(128'256); });
-  EXPECT_SAYS(message, "--data-format uint16 or uint32");
+  EXPECT_SAYS(message, "confirm with --data-format uint16");
   TokenData(file.path(), DataFormat::kUint16).check_vocabulary(128'256);
 }
 
