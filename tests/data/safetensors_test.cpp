@@ -159,7 +159,7 @@ TEST(Safetensors, RejectsWrongEntries) {
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[1]}})", 4), "missing");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", 4), "'more'");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
-              "twice");
+              "repeated");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}})", 4), "twice");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":32,"shape":[1],"data_offsets":[0,4]}})", 4), "'dtype'");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":4,"data_offsets":[0,4]}})", 4), "'shape'");
