@@ -88,6 +88,12 @@ if(LAPTIME_SANITIZE)
   list(REMOVE_ITEM test_folders report export explain verify cli support widths)
 endif()
 
+# For tests that open the libraries of fake_cuda. A sanitizer opens libraries on the program's behalf and does not know its
+# run path. It also looks for the thread-local variables of opened libraries, and may crash at exit because it misreads
+# where glibc keeps them.
+set(LAPTIME_OPENS_FAKE_LIBRARIES
+  "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda;ASAN_OPTIONS=intercept_tls_get_addr=0")
+
 # Adds the tests of a program. The ops have thousands of cases. They run in four parts, so that no core waits for them
 # at the end; under a sanitizer, where they would take most of an hour, only every 24th case runs.
 function(laptime_add_tests name)
@@ -103,9 +109,8 @@ function(laptime_add_tests name)
   endif()
   foreach(part RANGE ${last})
     laptime_add_test(ops_${part} ops test_ops)
-    # A sanitizer opens libraries on the program's behalf and does not know its run path.
     set_tests_properties(ops_${part} PROPERTIES ENVIRONMENT
-      "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${part};LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
+      "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${part};${LAPTIME_OPENS_FAKE_LIBRARIES}")
   endforeach()
 endfunction()
 
@@ -239,7 +244,7 @@ foreach(name backend_cuda ops)
   endif()
 endforeach()
 if(TEST backend_cuda)
-  set_property(TEST backend_cuda APPEND PROPERTY ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
+  set_property(TEST backend_cuda APPEND PROPERTY ENVIRONMENT "${LAPTIME_OPENS_FAKE_LIBRARIES}")
 endif()
 
 # The toolkit's real cuDNN, if installed, makes plans without a card, on a driver that only loads code.
