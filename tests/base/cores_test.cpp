@@ -107,8 +107,8 @@ TEST(AllowedCores, FollowAffinityThenOnlineCores) {
 
 // A machine of four cores, two for each L3 cache. CPUs i and i + 4 share a core.
 TEST(CacheBytes, CountsTheCachesThatThreadsCanUse) {
-  constexpr int64_t kKiB = 1024;
-  constexpr int64_t kMiB = 1024 * kKiB;
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  constexpr int64_t kHalf = kMiB / 2;  // each L2
   const FakeRoot root;
   EXPECT_FALSE(cache_bytes(2, root.path()));
   for (int thread = 0; thread < 8; ++thread) {
@@ -136,11 +136,11 @@ TEST(CacheBytes, CountsTheCachesThatThreadsCanUse) {
     root.write("proc/self/status", "Cpus_allowed_list:\t" + list + "\n");
   };
   allow("0-7");
-  EXPECT_EQ(cache_bytes(8, root.path()), 4 * 512 * kKiB + (32 + 96) * kMiB);
-  EXPECT_EQ(cache_bytes(3, root.path()), 3 * 512 * kKiB + (32 + 96) * kMiB);
-  EXPECT_EQ(cache_bytes(1, root.path()), 512 * kKiB + 96 * kMiB);
+  EXPECT_EQ(cache_bytes(8, root.path()), 4 * kHalf + 128 * kMiB);
+  EXPECT_EQ(cache_bytes(3, root.path()), 3 * kHalf + 128 * kMiB);
+  EXPECT_EQ(cache_bytes(1, root.path()), kHalf + 96 * kMiB);
   allow("0-1,4");
-  EXPECT_EQ(cache_bytes(8, root.path()), 2 * 512 * kKiB + 32 * kMiB);
+  EXPECT_EQ(cache_bytes(8, root.path()), 2 * kHalf + 32 * kMiB);
 }
 
 }  // namespace

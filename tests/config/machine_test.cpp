@@ -1,6 +1,7 @@
 // Data sheet files: the shipped files are valid, and invalid files give errors.
 #include "config/machine.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,15 +80,16 @@ TEST(DataSheet, LinkFieldsMustBeCompleteOrAbsent) {
 
 TEST(DataSheet, ErrorsOfPredictionsMustBeCompleteAndARange) {
   for (const std::string mode : {"eager", "compile", "parallel"}) {
-    const std::string start = std::string(kPaper) + mode + "_figures = 12\n" + mode + "_error = 0.05\n";
+    const std::string start = fmt::format("{0}{1}_figures = 12\n{1}_error = 0.05\n", kPaper, mode);
     const auto range = [&](const std::string& low, const std::string& high) {
-      return start + mode + "_low = " + low + "\n" + mode + "_high = " + high + "\n";
+      return fmt::format("{0}{1}_low = {2}\n{1}_high = {3}\n", start, mode, low, high);
     };
     EXPECT_EQ(error_of(range("0.9", "1.2")), "no error");
     EXPECT_EQ(error_of(range("0.9", "0.9")), "no error");
     EXPECT_THAT(error_of(start),
-                HasSubstr("paper.toml: " + mode + "_figures is given without " + mode + "_low; give all of "));
-    EXPECT_THAT(error_of(range("0", "1.2")), HasSubstr(mode + "_low = 0 and " + mode + "_high = 1.2 are not a range"));
+                HasSubstr(fmt::format("paper.toml: {0}_figures is given without {0}_low; give all of ", mode)));
+    EXPECT_THAT(error_of(range("0", "1.2")),
+                HasSubstr(fmt::format("{0}_low = 0 and {0}_high = 1.2 are not a range", mode)));
     EXPECT_THAT(error_of(range("1.2", "0.9")), HasSubstr("are not a range; give ratios above 0"));
   }
 }

@@ -34,6 +34,7 @@ int prepared_for(int threads) {
   try {
     // One by one, like the stacks: the system may refuse a single mapping of this size although it grants its parts.
     std::vector<Pages> room;
+    room.reserve(static_cast<size_t>(threads));
     for (int thread = 0; thread < threads; ++thread) room.emplace_back(thread_bytes());
   } catch (const OutOfMemory&) {
     const AvailableMemory available = available_memory();
