@@ -18,10 +18,10 @@ SHARED = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "tests/support/", "te
 SOURCES = (".h", ".cpp", ".cu", ".cuh", ".inc", ".txt", ".json", ".cmake")
 
 
-def test_folder(path: str, folders: set[str]) -> str | None:
+def test_folder(path: str, folders: set[str], layers: dict[str, set[str]]) -> str | None:
     """Returns the folder in tests/ that has the tests of a file of src/ or tests/, or None or '.' if none has."""
     if path.startswith("src/"):
-        layer = layer_of(path.removeprefix("src/"), reach(read_table(ROOT / "cmake/layers.cmake")))
+        layer = layer_of(path.removeprefix("src/"), layers)
         return "ops" if layer in ("cards", "kernels") else layer
     folder = str(Path(path.removeprefix("tests/")).parent)
     while folder not in folders and folder != ".":
@@ -33,7 +33,8 @@ def groups(changed: set[str] | None, folders: set[str]) -> list[str]:
     sources = [path for path in changed or [] if path.endswith(SOURCES)]
     if changed is None or any(path.startswith(SHARED) for path in sources):
         return [ALL]
-    picked = {test_folder(path, folders) for path in sources if path.startswith(("src/", "tests/"))}
+    layers = reach(read_table(ROOT / "cmake/layers.cmake"))
+    picked = {test_folder(path, folders, layers) for path in sources if path.startswith(("src/", "tests/"))}
     return sorted("tests_" + folder.replace("/", "_") for folder in picked & folders | set(ALWAYS))
 
 

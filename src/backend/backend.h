@@ -152,8 +152,8 @@ class Backend {
   virtual void mark(size_t index) = 0;
   // True if steps after the first one run from a recording.
   virtual bool records_steps() const { return false; }
-  // Records the work that `enqueue` enqueues, without running it. Returns null if the device cannot record, or lacks
-  // the memory for the recording. The backend must outlive the recording.
+  // Records the work that `enqueue` enqueues, without running it. Returns null if the device cannot record or
+  // lacks memory for it. The backend must outlive the recording.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) {
     static_cast<void>(enqueue);
     return nullptr;

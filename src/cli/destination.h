@@ -46,8 +46,8 @@ size_t help_width();  // the width of standard output, clamped to readable limit
 void write_all(int descriptor, std::string_view text, std::string_view what);
 void write_output(std::string_view text);  // to standard output
 
-// Ends `write` early if the reader of standard output goes away. For output that is not all that a command does: what
-// follows, and the exit code, must not depend on the reader.
+// Calls write(), and goes on if the reader of standard output has gone. For commands that do more than print: the rest
+// of their work, and the exit code, must not depend on the reader.
 template <class Write>
 void until_reader_goes(const Write& write) {
   try {

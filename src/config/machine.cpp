@@ -262,7 +262,7 @@ std::string did_you_mean_machine(std::string_view word) {
 }
 
 DataSheet find_machine(std::string_view name) {
-  if (name.ends_with(".toml")) return parse_machine(read_machine_file(std::string(name)), name);
+  if (is_machine_file(name)) return parse_machine(read_machine_file(std::string(name)), name);
   for (const DataSheet& machine : known_machines()) {
     if (name == machine.name) return machine;
   }

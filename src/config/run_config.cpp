@@ -25,7 +25,7 @@ std::string canonical_device_name(std::string_view where, std::string_view word)
   const std::string_view machine = roofline ? word.substr(kMachinePrefix.size()) : std::string_view();
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
   const bool is_name = machine.find_first_not_of(kLetters) == std::string_view::npos;
-  if (!roofline || !(is_name || machine.ends_with(".toml"))) {
+  if (!roofline || !(is_name || is_machine_file(machine))) {
     const std::string machines = did_you_mean_machine(word.substr(word.starts_with(kMachinePrefix) ? kMachineAt : 0));
     if (machines.empty())
       reject_word(where, "device", word, {"auto", "cpu", "cuda", "roofline:NAME", "roofline:FILE.toml"});

@@ -145,7 +145,7 @@ constexpr std::array kHints{
     Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kEpochs}, Hint{"", "num-epochs", kEpochs},
     Hint{"", "num-train-epochs", kEpochs}, Hint{"", "max-epochs", kEpochs},
     Hint{"", "global-batch-size", kAccumulation},
-    // Sizes of one pass or rank are no synonyms of batch, the size of the whole step.
+    // These are the batch of one pass or of one rank, but --batch is that of the whole step.
     Hint{"", "microbatch", kAccumulation}, Hint{"", "micro-batch-size", kAccumulation},
     Hint{"", "per-device-train-batch-size", kAccumulation}, Hint{"", "batch-size-per-gpu", kAccumulation},
     Hint{"", "gqa", "--num-kv-heads N"},

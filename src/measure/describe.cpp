@@ -72,7 +72,7 @@ void resolve_files(RunConfig& config) {
 // that file, stays part of the identity, because tables show it.
 std::string hash_of_machine(const RunConfig& config) {
   std::string hash;
-  if (config.device.starts_with(kMachinePrefix) && config.device.ends_with(".toml"))
+  if (is_machine_file(config.device))
     try_to([&] { hash = hash_of_file(config.device.substr(kMachinePrefix.size()), "machine file"); });
   return hash;
 }

@@ -28,10 +28,15 @@ struct Filter::Comparison {
   bool null = false;             // the bare word `null`
   ColumnValue read;              // reads the column from records
   bool compares;                 // whether the column compares rows, as speedup does
+  Extent extent;                 // the extent of a record that is needed to compare
   std::vector<int64_t> ids;      // ids of stored records that match regardless of the value in the column
 
   Comparison(std::string name, std::string_view op)
-      : column(std::move(name)), op(op), read(column), compares(laptime::compares_rows(column)) {}
+      : column(std::move(name)),
+        op(op),
+        read(column),
+        compares(compares_rows(column)),
+        extent(compares ? compared_extent_of(column) : read.extent()) {}
 };
 
 namespace {
@@ -277,19 +282,18 @@ bool Filter::is_of_command(const Record& record, int64_t id) const {
 void Filter::check(const Records& records, const Records& compared) const {
   Extent compared_extent = Extent::kNames;
   for (const Comparison& comparison : comparisons_) {
-    if (comparison.compares) compared_extent = std::max(compared_extent, compared_extent_of(comparison.column));
-    if (!comparison.compares) check_column(comparison.column, records, "filter", comparing_columns());
+    if (comparison.compares) {
+      compared_extent = std::max(compared_extent, comparison.extent);
+    } else {
+      check_column(comparison.column, records, "filter", comparing_columns());
+    }
   }
   if (compared_extent > Extent::kNames) speedups_ = std::make_shared<Speedups>(speedups_of(compared, compared_extent));
 }
 
-Extent Filter::extent_of(const Comparison& comparison) {
-  return comparison.compares ? compared_extent_of(comparison.column) : comparison.read.extent();
-}
-
 Extent Filter::extent() const {
   Extent extent = Extent::kNames;
-  for (const Comparison& comparison : comparisons_) extent = std::max(extent, extent_of(comparison));
+  for (const Comparison& comparison : comparisons_) extent = std::max(extent, comparison.extent);
   return extent;
 }
 
@@ -318,7 +322,7 @@ bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison
 bool Filter::matches(const Record& record, int64_t id, Extent extent) const {
   return matches_by([&](const Comparison& comparison) -> std::optional<Json> {
     if (std::binary_search(comparison.ids.begin(), comparison.ids.end(), id)) return Json(comparison.value);
-    if (extent_of(comparison) > extent) return std::nullopt;
+    if (comparison.extent > extent) return std::nullopt;
     return comparison.compares && speedups_ != nullptr ? compared_value(comparison.column, *speedups_, record)
                                                        : comparison.read.matched(record);
   });

@@ -74,7 +74,6 @@ class Filter {
   struct Comparison;
 
  private:
-  static Extent extent_of(const Comparison& comparison);
   // False if the values that `read` returns exclude a match; `read` returns none for a value that is not known yet.
   bool matches_by(const std::function<std::optional<Json>(const Comparison&)>& read) const;
 

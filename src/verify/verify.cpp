@@ -165,7 +165,7 @@ class PrecisionRun {
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;
-    config.delay.reset();  // takes no memory, and this pass may lack its op
+    config.delay.reset();  // a delay takes no memory, and this pass may lack the op that it delays
     const Prepared prepared = prepare(config, device_, {}, {.pins_may_miss = true});
     return (Size(prepared.plan.live_peak_bytes) + constant_bytes_of_step(prepared.graph)).value();
   }

@@ -98,7 +98,7 @@ TEST(ModelSummary, EveryPresetInEveryEditionMatchesTheFormulas) {
   for (const ModelPreset& preset : model_presets()) {
     if (preset.name == kAttentionModel) continue;
     for (const auto& edition : choices_of(Edition{})) {
-      const bool is_of_library = gpt_edition(edition.value).is_of_library;  // tested in config_json_test.cpp
+      const bool is_of_library = gpt_edition(edition.value).is_of_library;  // config_json_test.cpp tests these editions
       if ((preset.only && *preset.only != edition.value) || is_of_library) continue;
       const ModelConfig model = resolved_model({{"model", preset.name}, {"edition", edition.name}});
       const ModelSummary summary = summarize(model);

@@ -31,15 +31,16 @@ void grow_stack() {
 // space cannot hold the stack, heap and scratch of every thread: a stack that cannot grow would end the process without
 // an error. Must be called before the team is created, because the team's threads occupy address space.
 int prepared_for(int threads) {
+  const int64_t of_thread = thread_bytes();
   try {
-    // One by one, like the stacks: the system may refuse a single mapping of this size although it grants its parts.
+    // One mapping for each thread, as for the stacks: the system may grant these but refuse one mapping of their sum.
     std::vector<Pages> room;
     room.reserve(static_cast<size_t>(threads));
-    for (int thread = 0; thread < threads; ++thread) room.emplace_back(thread_bytes());
+    for (int thread = 0; thread < threads; ++thread) room.emplace_back(of_thread);
   } catch (const OutOfMemory&) {
     const AvailableMemory available = available_memory();
-    const bool one_fits = threads > 1 && available.holds(thread_bytes());
-    const int64_t wanted = (Size(thread_bytes()) * threads).value();
+    const bool one_fits = threads > 1 && available.holds(of_thread);
+    const int64_t wanted = (Size(of_thread) * threads).value();
     throw OutOfMemory(
         wanted, available.bytes,
         fmt::format("the stacks and heaps of {} take {}, {}; {}", counted(threads, "thread"), format_bytes(wanted),

@@ -242,7 +242,7 @@ void require_prices(const std::vector<ResolvedPoint>& points, const Prices& pric
   for (const ResolvedPoint& point : points) {
     const std::string name = point.config.device.substr(kMachinePrefix.size());
     // Steps of several ranks on a machine of the user's own file are not predicted, so they cost nothing.
-    if (!name.ends_with(".toml") && !prices.contains(name)) missing.insert(name);
+    if (!is_machine_file(name) && !prices.contains(name)) missing.insert(name);
   }
   if (!missing.empty())
     throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
