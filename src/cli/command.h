@@ -122,7 +122,7 @@ ExitCode run_program(const std::vector<std::string>& words);
 // Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
-// Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before
+// Ends rank 0, if there is one, and waits up to 20 s for it: mpirun reports an error if this process ends before
 // rank 0.
 void end_ranks(const RankPipes& pipes);
 

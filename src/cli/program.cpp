@@ -189,9 +189,14 @@ ExitCode run_program(const std::vector<std::string>& words) {
     require_stack();
     RankPipes ranks;
     if (const std::optional<ExitCode> code = run_as_rank(words, ranks)) return *code;
-    const ExitCode code = parse_arguments(words)(ranks);
-    end_ranks(ranks);
-    return code;
+    try {
+      const ExitCode code = parse_arguments(words)(ranks);
+      end_ranks(ranks);
+      return code;
+    } catch (...) {
+      end_ranks(ranks);  // an mpirun whose ranks vanish while they start may never end
+      throw;
+    }
   } catch (const ReaderGone&) {
     return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kOk;
   } catch (const OutputLost& error) {

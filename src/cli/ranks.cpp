@@ -60,7 +60,7 @@ std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankP
 }
 
 void end_ranks(const RankPipes& pipes) {
-  constexpr int kLooks = 100;
+  constexpr int kLooks = 400;
   constexpr int kPause = 50;  // milliseconds
   if (pipes.process <= 0) return;
   close(pipes.requests);
