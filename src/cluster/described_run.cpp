@@ -120,7 +120,8 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
 
 // Parses a description, or a value of --recompute. Throws Error if only some layers are recomputed.
 Checkpointing checkpointing_of(std::string_view words) {
-  if (words == "auto" || words.starts_with("every=")) throw Error("recomputation of some layers is not predicted");
+  if (words == "auto" || words.starts_with("every="))
+    throw Error("a step that recomputes only some layers cannot be predicted");
   if (words == "block" || words.starts_with("full")) return Checkpointing::kFull;
   if (has(words, "selective or none") || !has(words, "selective")) return Checkpointing::kNone;
   return has(words, "attention") ? Checkpointing::kAttention : Checkpointing::kSelective;

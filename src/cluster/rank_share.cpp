@@ -66,8 +66,8 @@ RunConfig share_of(const DescribedRun& run) {
   model.num_kv_heads = part_of(model.kv_heads(), layout.tensor);
   model.num_heads = part_of(model.num_heads, layout.tensor);
   if (model.num_heads % *model.num_kv_heads != 0)
-    throw Error::format("num_kv_heads ({}) must be divisible by tensor ranks ({})", run.config.model.kv_heads(),
-                        layout.tensor);
+    throw Error::format("num_kv_heads ({}) cannot be split evenly over {} tensor-parallel ranks",
+                        run.config.model.kv_heads(), layout.tensor);
   model.d_ff = part_of(model.d_ff, layout.tensor);
   model.vocab_size = part_of(model.vocab_size, layout.tensor);
   model.context_length = part_of(model.context_length, layout.context);

@@ -159,7 +159,7 @@ struct RunConfig {
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
   std::string weights;  // safetensors file or model folder; empty: the weights in the model's folder, or else `init`
-  std::string data;     // token files for data_files (data/token_data.h); empty: random tokens
+  std::string data;     // file, list or pattern that data_files() expands (data/token_data.h); empty: random tokens
   DataFormat data_format = DataFormat::kAuto;
   Batches batches = Batches::kFixed;
   double budget = 30;  // seconds
@@ -295,7 +295,7 @@ struct RunConfig {
                  .help = "do not zero gradients between steps: each step adds its gradients to the earlier ones "
                          "(to divide one step into several passes, use --micro-batches)", .in_name = kGiven}, self.accumulate);
     visit(Option{.flag = "micro-batches", .key = "micro_batches", .tag = "micro", .group = kOptimizer,
-                 .help = "passes into which a step divides its batch; their gradients are summed for one update "
+                 .help = "micro-batches into which a step divides its batch; their gradients are summed for one update "
                          "(gradient accumulation)", .min = 1, .max = 256, .in_name = kGiven}, self.micro_batches);
     visit(Option{.flag = "ranks", .key = "ranks", .tag = "ranks", .group = kRanks,
                  .help = "processes that divide the batch and run together (data parallel), started by mpirun",
@@ -304,10 +304,10 @@ struct RunConfig {
                  .help = "what the ranks divide besides the batch: none, optimizer states (ZeRO-1), gradients too "
                          "(ZeRO-2), or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
     visit(Option{.flag = "tensor-parallel", .key = "tensor_parallel", .tag = "tp", .group = kRanks,
-                 .help = "ranks that divide heads, d-ff and the vocabulary; more than 1 only in laptime plan",
+                 .help = "ranks among which heads, d-ff and the vocabulary are split; more than 1 only in laptime plan",
                  .min = 1, .max = 65536, .in_name = kGiven}, self.tensor_parallel);
     visit(Option{.flag = "pipeline-parallel", .key = "pipeline_parallel", .tag = "pp", .group = kRanks,
-                 .help = "ranks that divide the layers; more than 1 only in laptime plan",
+                 .help = "ranks among which the layers are split; more than 1 only in laptime plan",
                  .min = 1, .max = 65536, .in_name = kGiven}, self.pipeline_parallel);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
                  .help = "minimum bytes of gradients that ranks sum at a time, for example 25MiB", .in_name = kGiven,

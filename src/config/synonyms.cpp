@@ -84,7 +84,7 @@ constexpr std::string_view kOtherPrograms = "laptime record measures the steps o
 constexpr std::string_view kList = "a list of values, as in --context 128,256";
 constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many steps as fit in TIME";
 constexpr std::string_view kEpochs =
-    "--epochs X with --data FILE, which shows how long training takes; --steps N measures N steps";
+    "--epochs X --data FILE to predict how long training takes, or --steps N to measure N steps";
 constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not supported";
 constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
 constexpr std::string_view kDevices =

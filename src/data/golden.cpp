@@ -46,7 +46,7 @@ EagerTrace trace_of(const JsonField& field) {
                    .saved = {}};
   for (const JsonField& storage : field.at("saved").elements()) {  // [bytes, dtype, shape]
     const std::vector<JsonField> parts = storage.elements();
-    if (parts.size() != 3) storage.fail("an array of bytes, dtype and shape");
+    if (parts.size() != 3) storage.fail("an array [bytes, dtype, shape]");
     trace.saved.push_back({.bytes = parts[0].integer(0), .dtype = parts[1].text(), .shape = shape_of(parts[2])});
   }
   return trace;

@@ -40,7 +40,7 @@ class InputFile {
 
   // Reads bytes [begin, begin + out.size()). Throws Error if the file has become shorter or the disk fails.
   void read(int64_t begin, std::span<std::byte> out) const;
-  // Reads the whole file. Throws Error, which ends with `advice`, if it has more than `limit` bytes.
+  // Reads the whole file. If the file has more than `limit` bytes, throws an Error whose message ends with `advice`.
   std::string read_all(size_t limit, std::string_view advice) const;
 
  private:

@@ -51,8 +51,8 @@ std::optional<TokenLayout> llmc_layout(const InputFile& file) {
   const int64_t bytes = file.size() - kLlmcHeaderBytes;
   if (count < 0 || count * size_of(known->type) != bytes) {
     throw Error::format(
-        "{}: llm.c header at byte 8 states {} tokens, but the {} bytes after it contain {}; copy it again", file.text(),
-        count, bytes, bytes / size_of(known->type));
+        "{}: the llm.c header states {} tokens, but the {} bytes after the header contain {}; copy the file again",
+        file.text(), count, bytes, bytes / size_of(known->type));
   }
   return TokenLayout{DataFormat::kLlmc, known->type, kLlmcHeaderBytes, count};
 }

@@ -92,7 +92,7 @@ class Executor {
   void await(size_t number);
   // Returns the outputs of the last step to the pool.
   void free_outputs();
-  // Runs a step from a recording, or enqueues it.
+  // Runs one training step: replays the recording, or enqueues the launches if there is none.
   Timeline run_step(Recording* recording, Marks marks);
   // The names of the ranges that contain a step of the plan, outermost first.
   static std::vector<std::string> ranges_of(const PlanStep& step);

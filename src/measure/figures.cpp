@@ -278,7 +278,7 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
     const MachineState change = counter_change(run, i, i + batch);
     const Seconds wall = counted_time(run, i, i + batch);
     const int64_t all_threads = counted_threads(run, *work.threads, work.ranks);
-    // A recorded step may be too short for its clock to tell its begin from its end; then nothing is lost.
+    // A recorded step may be so short that its clock reads the same at its start and end. The lost fraction is then 0.
     const auto add = [&](std::vector<double>& list, const std::optional<double>& lost, int64_t threads) {
       if (lost) list.push_back(lost_fraction(lost, wall, threads).value_or(0));
     };

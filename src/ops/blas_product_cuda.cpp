@@ -309,7 +309,8 @@ class SplitProduct {
 
   bool splits() const { return splits_; }
 
-  Product whole, rest;  // refer to this object; `rest` must be computed first
+  // May point to members of this object. `rest` must be computed first: a split along k adds `whole` to it.
+  Product whole, rest;
 
  private:
   template <class Slice>

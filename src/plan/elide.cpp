@@ -58,7 +58,7 @@ class Elider {
     if (static_cast<size_t>(permission.input) >= node.inputs.size()) return;  // an absent optional operand
     const ValueId in = node.inputs[static_cast<size_t>(permission.input)];
     const ValueId out = node.outputs[static_cast<size_t>(permission.output)];
-    if (placed_in(out) != graph_.value(out).storage) return;  // already placed in another operand
+    if (placed_in(out) != graph_.value(out).storage) return;  // already reuses the storage of another operand
     const StorageId bytes = placed_in(in);
     const Value& root = graph_.root(bytes);
     const TensorType& type = graph_.value(in).type;

@@ -54,9 +54,9 @@ class TimeForecast {
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // The range of times for a prediction of `seconds`: such ranges contained 90 % of the times measured after earlier
-  // predictions on this machine and kind of device or, for a described machine, 90 % of the published times. None if
-  // there are fewer than PublishedRuns::kFewest of these times.
+  // The 90 % range of the time for a prediction of `seconds`, from the errors of earlier predictions: for a described
+  // machine, those of published times; otherwise, those on this machine and kind of device. None if fewer than
+  // PublishedRuns::kFewest errors are known.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
   size_t earlier() const;
   // "measured launches"; for a described machine "reached rates" or, if the predictions are bounds, "data sheet".

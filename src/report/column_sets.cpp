@@ -255,28 +255,30 @@ constexpr std::array kSets{
               "name,warmup,n@2,mean,sample 1,sample 2,sample 3,median@3,verdict@1"},
     ColumnSet{"prediction", "", "predicted and measured time and memory",
               "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2", false, prediction_summary},
-    ColumnSet{"all_times", "2024",
-              "table of a university course: every sample of a row, with mean, median, minimum, maximum and sum",
-              "whole name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
+    ColumnSet{
+        "all_times", "2024",
+        "table of a university course of 2024: every sample of a row, with mean, median, minimum, maximum and sum",
+        "whole name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
     ColumnSet{"mean_std", "",
               "each phase of each row: mean and standard deviation over n steps, minimum, maximum, and the verdict",
               "name,warmup@3,n@2,mean alone,std,min,max,verdict@4", true},
     ColumnSet{"avg_std", "2025a",
-              "table of a university course: warm-up and measured steps, mean and standard deviation", kAverages},
-    ColumnSet{"avg_std", "2025b", "table of another course, with the same columns as 2025a", kAverages},
-    ColumnSet{"min_max", "2025c", "table of a university course: minimum, maximum, mean and standard deviation",
+              "table of a university course of 2025: warm-up and measured steps, mean and standard deviation",
+              kAverages},
+    ColumnSet{"avg_std", "2025b", "table of a second university course of 2025, with the columns of 2025a", kAverages},
+    ColumnSet{"min_max", "2025c", "table of a university course of 2025: minimum, maximum, mean and standard deviation",
               "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
     ColumnSet{"forward_backward", "2025d",
-              "table of a university course: mean and standard deviation of forward, backward and both",
+              "table of a university course of 2025: mean and standard deviation of forward, backward and both",
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
-    ColumnSet{
-        "attention_memory", "2025d_attention",
-        "table of a university course for attention alone: the times of forward_backward and the memory of model, "
-        "model+fwd, model+fwd+back, fwd and back",
-        "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
-        "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
-        "device,batch_size,compile"}};
+    ColumnSet{"attention_memory", "2025d_attention",
+              "table of a university course of 2025 for attention alone: the times of forward_backward and the memory "
+              "of model, "
+              "model+fwd, model+fwd+back, fwd and back",
+              "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
+              "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
+              "device,batch_size,compile"}};
 
 Extent extent_of_source(std::string_view source) {
   if (source == "=uncertainty") return Extent::kListed;

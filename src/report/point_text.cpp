@@ -22,7 +22,7 @@
 namespace laptime {
 namespace {
 
-// A median is reliable enough for people if its 95 % interval is within this fraction of the median.
+// The output warns about a median if its 95 % interval extends further than this fraction from the median.
 constexpr double kTrustedWithin = kUnstableInterval;
 
 // "2.22 to 3.72 ms" for "2.22 ms" and "3.72 ms".

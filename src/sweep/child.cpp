@@ -94,8 +94,9 @@ std::optional<int64_t> KernelKills::count() {
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
-constexpr double kSlowerStep = 30;    // limit as a multiple of the slowest earlier step; other programs may slow a step
-constexpr Seconds kExitGrace{2};      // time for a child to exit after closing its pipes
+constexpr double kSlowerStep =
+    30;  // limit on a step, as a multiple of the slowest earlier one; high because other programs may slow a step
+constexpr Seconds kExitGrace{2};  // time for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 // ---- child process
@@ -355,19 +356,19 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
   const std::string where = progress_text(observed.progress);
   if (observed.end == End::kTimedOut) {
     return make_result(observed, Status::kTimeout,
-                       fmt::format("no result within {}, killed {}; allow more time with --timeout",
+                       fmt::format("no result within {}; the process was killed {}; allow more time with --timeout",
                                    format_seconds(limits.timeout.count()), where));
   }
   if (observed.end == End::kSilent) {
     return make_result(
         observed, Status::kTimeout,
-        fmt::format("the process of the point hung: no CPU time used for {}, killed {}; run the point again",
-                    format_seconds(limits.silence.count()), where));
+        fmt::format("the process of the point hung and was killed {}: it used no CPU time for {}; run the point again",
+                    where, format_seconds(limits.silence.count())));
   }
   if (observed.end == End::kStuck) {
     return make_result(observed, Status::kTimeout,
-                       fmt::format("the process of the point hung: a step took over 30 times as long as the slowest "
-                                   "earlier step, killed {}; run the point again",
+                       fmt::format("the process of the point hung and was killed {}: a step took over 30 times as long "
+                                   "as the slowest earlier step; run the point again",
                                    where));
   }
   if (observed.result && observed.garbage.empty()) return *observed.result;

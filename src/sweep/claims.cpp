@@ -27,7 +27,8 @@ bool lock(int file, off_t at) {
 
 std::optional<PointClaim> PointClaim::take(const std::filesystem::path& store, const Record& described) {
   Descriptor opened(open(store.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  // Each point has one byte between 2^61 and 2^62, beyond the largest database and the bytes that SQLite locks.
+  // Each point locks one byte at an offset between 2^61 and 2^62, beyond the end of the largest database and the bytes
+  // that SQLite locks.
   constexpr uint64_t kFirst = uint64_t{1} << 61U;
   const std::string point = fmt::format("{} {} {}", described.config_hash, described.binary.id, described.fingerprint);
   const auto byte = static_cast<off_t>(kFirst + splitmix64(fnv1a64(point)) % kFirst);

@@ -15,7 +15,7 @@ struct RankPipes {
   int64_t size = 0;  // number of processes that the user's mpirun or srun has started; 0 without them
 };
 
-// Throws Error unless `size` processes of mpirun or srun are as many as the point has ranks.
+// Throws Error unless `size`, the number of processes of mpirun or srun, equals the number of ranks of the point.
 void require_size(int64_t size, int64_t ranks);
 
 // Runs one rank until the request pipe closes. Rank 0 reads a RankRequest per point, broadcasts it, and writes progress

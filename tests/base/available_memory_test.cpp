@@ -1,4 +1,4 @@
-// The bound on available memory: computed from made-up limits, read from files, and on this machine.
+// The bound on available memory: computed from made-up limits, read from files, and queried on this machine.
 #include "base/available_memory.h"
 
 #include <gtest/gtest.h>

@@ -57,7 +57,7 @@ TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKvHeads) {
                                  .config;
     return plan_parallel(config, Program::kLaptime, choice(8, tensor, Shard::kNone), plans).refusal;
   };
-  EXPECT_THAT(refusal("12", "6", 4), HasSubstr("num_kv_heads (6) must be divisible by tensor ranks (4)"));
+  EXPECT_THAT(refusal("12", "6", 4), HasSubstr("num_kv_heads (6) cannot be split evenly over 4 tensor-parallel ranks"));
   EXPECT_EQ(refusal("12", "6", 2), "");
   EXPECT_EQ(refusal("12", "2", 4), "");  // two ranks share a key head
 }

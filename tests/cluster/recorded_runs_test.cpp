@@ -22,7 +22,7 @@ Record record(const std::string& system, const std::string& more = "") {
   return record;
 }
 
-TEST(RecordedRuns, PredictTimeOfLaptimeRecords) {
+TEST(RecordedRuns, LaptimeRecordGivesOnlyItsTime) {
   const std::vector<PublishedRun> runs = runs_of_records({record("", R"(, "mode": "compile")")});
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].quantity, "step_time_s");
@@ -36,7 +36,7 @@ TEST(RecordedRuns, PredictTimeOfLaptimeRecords) {
   EXPECT_TRUE(run.is_recorded);
 }
 
-TEST(RecordedRuns, PredictTimeAndPeakOfAnotherProgram) {
+TEST(RecordedRuns, RecordOfAnotherProgramGivesTimeAndPeak) {
   const std::vector<PublishedRun> runs = runs_of_records({record("pytorch", R"(, "implementation": "torch.compile")")});
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(described(runs[0]).program, Program::kPyTorchCompile);
@@ -60,7 +60,8 @@ TEST(RecordedRuns, ReadMicroBatchesRecomputationAndOptimizer) {
   EXPECT_EQ(run.config.optimizer, Optimizer::kTorch);
   EXPECT_EQ(run.config.moments, MomentType::kBFloat16);
   EXPECT_FALSE(run.all_16_bits);  // parameters and gradients stay in float32
-  EXPECT_EQ(run_of(R"(, "recompute": "every=2")").refusal, "recomputation of some layers is not predicted");
+  EXPECT_EQ(run_of(R"(, "recompute": "every=2")").refusal,
+            "a step that recomputes only some layers cannot be predicted");
 }
 
 TEST(RecordedRuns, DivideTheBatchAmongRanks) {

@@ -26,13 +26,13 @@ TEST(SteadyState, IgnoresOneSlowFirstStep) {
 }
 
 TEST(SteadyState, WaitsForTheEndOfASlowStart) {
-  // The first seven steps are slow, so the earlier window has a slow median until the window begins at step 5.
+  // Steps 0 to 6 are slow. The first earlier window with a fast median is therefore steps 5 to 9, with two slow steps.
   const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2, 2, 2}, 20), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kReached);
   EXPECT_EQ(state.after, 10);
 }
 
-TEST(SteadyState, IsUnknownIfStepsAreMissing) {
+TEST(SteadyState, IsUnknownIfThereAreTooFewSteps) {
   EXPECT_EQ(find_steady_state(series({}, 9), 5, 30).steadiness, Steadiness::kUnknown);
   const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2}, 5), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kUnknown);

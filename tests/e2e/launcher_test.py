@@ -100,7 +100,7 @@ class RejectedLaunchers(LauncherTest):
         script.chmod(0o755)
         self.assertIn("a different build of laptime", self.refusal("--launcher", str(script)))
 
-    def test_rejects_options_that_do_not_fit_together(self):
+    def test_rejects_invalid_or_incomplete_launcher_options(self):
         self.assertIn("--jobs needs --launcher", self.refusal("--jobs", "2"))
         self.assertIn("'5/4' is not a part", self.refusal("--part", "5/4"))
         self.assertIn("not a task of a job array", self.refusal("--part", "slurm"))

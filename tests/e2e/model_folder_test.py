@@ -64,7 +64,7 @@ class ModelFolder(ProgramTest):
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         return done.stderr
 
-    def test_reads_weights_of_the_folder(self):
+    def test_reads_weights_from_the_folder(self):
         folder = self.copy("llama")
         with_weights = self.losses(folder)
         (folder / "model.safetensors").unlink()

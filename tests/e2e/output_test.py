@@ -193,7 +193,7 @@ class OutputFailures(ProgramTest):
             self.assertEqual(done.returncode, code, closed)
         self.assertEqual({record["status"] for record in self.stored()}, {"ok"})
 
-    def test_reports_a_full_disk_of_the_output(self):
+    def test_reports_that_the_disk_for_the_output_is_full(self):
         for words in (["--output", "json"], ["--output", "jsonl"], []):
             with open("/dev/full", "w") as full:
                 done = self.bench(*TWO_POINTS, *words, stdout=full)
@@ -210,7 +210,7 @@ class OutputFailures(ProgramTest):
 
         return limit
 
-    def test_reports_a_full_disk_of_the_store(self):
+    def test_reports_that_the_disk_of_the_store_is_full(self):
         """With a limit on the file size, some points are stored and the others are only shown."""
         self.assert_ok(self.bench(*TWO_POINTS))
         size = self.store.stat().st_size

@@ -11,7 +11,7 @@
 namespace laptime::test {
 namespace {
 
-TEST(Recompute, KeepsTheBitsOfACompiledStep) {
+TEST(Recompute, CompiledStepIsBitIdentical) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       RunConfig config = tiny_config(edition, dtype);
@@ -27,7 +27,7 @@ TEST(Recompute, KeepsTheBitsOfACompiledStep) {
   }
 }
 
-TEST(Recompute, KeepsTheBitsOfAnEagerStep) {
+TEST(Recompute, EagerStepIsBitIdentical) {
   const RunConfig config = tiny_config(Edition::k2025);
   PipelineOptions passes = eager_options(config);
   const std::vector<std::byte> kept = bits(config, passes);

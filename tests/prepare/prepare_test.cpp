@@ -71,7 +71,7 @@ TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
 }
 
 // At these shapes, naive placement of the buffers wastes 7,936 bytes if updates run in backward.
-TEST(Prepare, SlowUpdatesInBackwardNeverNeedMoreMemory) {
+TEST(Prepare, SlowNeverNeedsMoreMemoryForUpdatesInBackward) {
   for (const char* edition : {"2025", "2026"}) {
     for (const char* optimizer : {"2025", "2026", "torch"}) {
       for (const char* mode : {"eager", "compile"}) {

@@ -339,7 +339,7 @@ TEST(OtherSystem, IsNamedInEveryTable) {
   EXPECT_THAT(table(std::span(records).last(1), {.verbose = true}), HasSubstr("jax 0.10.2"));
 }
 
-TEST(OtherSystem, IsAColumnOfJsonlAndCsv) {
+TEST(OtherSystem, IsNamedInJsonlAndCsv) {
   const std::vector<Record> records = two_records();
   JsonLines lines("default", RecordList(records));
   EXPECT_EQ(Json::parse(lines.line(records[0]))["system"], "laptime");

@@ -100,14 +100,14 @@ class FitMachines(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    def test_predicts_the_times_of_the_program(self):
+    def test_predicts_the_same_times_as_laptime(self):
         for figure in figures_of_modes(["laptime eager", "laptime compile", "eager", "torch.compile"]):
             with self.subTest(figure.run["id"]):
                 values = {name: figure.sheet[name] for name in fit_machines.FREE}
                 predicted, expected = figure.predicted(values), figure.run["predicted_s"]
                 self.assertAlmostEqual(predicted / expected, 1, places=9)
 
-    def test_modes_are_those_of_the_program(self):
+    def test_figures_have_the_same_mode_as_in_laptime(self):
         modes = {"laptime eager": "eager", "laptime compile": "compile", "eager": "eager", "torch.compile": "compile"}
         self.assertEqual({figure.run["id"]: figure.mode() for figure in figures_of_modes(list(modes))}, modes)
 

@@ -308,7 +308,8 @@ void CudaBackend::launch(const Launch& launch) {
 
 void CudaBackend::join(Group& group) {
   std::shared_ptr<const Nccl> nccl = find_nccl();
-  if (nccl == nullptr) throw Error("cuda: communication between ranks needs NCCL, which is not installed");
+  if (nccl == nullptr)
+    throw Error("cuda: communication between ranks needs NCCL, and libnccl.so.2 cannot be loaded or is too old");
   LAPTIME_CHECK(branches_ == nullptr, "join() must come before the first recording");
   communication_ = std::make_unique<Communication>(*this, std::move(nccl), group);
 }

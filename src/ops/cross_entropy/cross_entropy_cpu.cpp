@@ -1,4 +1,4 @@
-// Kernels of cross entropy: one pass over the logits in each direction.
+// Kernels of cross entropy; forward and backward each read the logits once.
 #include "ops/cross_entropy/cross_entropy.h"
 
 #include "backend/cpu/vector/rows.h"

@@ -83,7 +83,7 @@ TEST(CpuBackend, AllocationBeyondMemoryThrows) {
   EXPECT_EQ(backend.held_bytes(), 0);
 }
 
-// Prints the error of a backend of four threads, whose stacks are of 64 MiB, in 150 MiB of address space.
+// Prints the error from creating a backend with four threads, each with a stack of 64 MiB, in 150 MiB of address space.
 [[noreturn]] void open_with_large_stacks() {
   rlimit stack{};
   getrlimit(RLIMIT_STACK, &stack);

@@ -122,7 +122,7 @@ TEST_P(TeamSizes, EachThreadHasItsOwnScratch) {
   });
 }
 
-TEST_P(TeamSizes, OnEachThreadRunsOncePerThread) {
+TEST_P(TeamSizes, OnEachThreadCallsTheTaskOncePerThread) {
   Team team(GetParam());
   for (int run = 0; run < 50; ++run) {
     std::vector<int> runs(static_cast<size_t>(team.size()), 0);
