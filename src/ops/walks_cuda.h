@@ -94,15 +94,19 @@ Groups groups_of(const Elements<kOperands>& elements, int present) {
 }
 
 // True if groups of four elements along the last axis of the walk can be moved with one access in each of the first
-// `present` operands, as in a sum with a broadcast row.
+// `present` operands, or if an input repeats one element there, as in a sum with a broadcast row or column. Operand 0
+// is the output; inputs may be bools.
 template <int kOperands>
 bool walks_in_fours(const Elements<kOperands>& elements, int present) {
   const int last = elements.walk.rank - 1;
   if (last < 0 || elements.walk.size[last] % kFour != 0) return false;
   for (int k = 0; k < present; ++k) {
+    const DeviceData& data = elements.operand[k];
     const auto& stride = elements.walk.stride[k];
-    if (elements.operand[k].data == nullptr || !is_aligned_for_fours(elements.operand[k]) || stride[last] != 1)
-      return false;
+    if (k > 0 && stride[last] == 0) continue;
+    const bool is_aligned_bool =
+        k > 0 && data.dtype == DType::kBool && reinterpret_cast<uintptr_t>(data.data) % kFour == 0;
+    if (!(is_aligned_bool || is_aligned_for_fours(data)) || stride[last] != 1) return false;
     if (std::any_of(stride, stride + last, [](int64_t of_axis) { return of_axis % kFour != 0; })) return false;
   }
   return true;

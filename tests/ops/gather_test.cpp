@@ -9,7 +9,7 @@ namespace {
 
 std::vector<ConformanceCase> gather_rows() {
   std::vector<ConformanceCase> rows;
-  for (const Shape& shape : std::vector<Shape>{{1}, {9, 7}, {3, 4, 65}, {1100, 5}, {2, 70001}}) {
+  for (const Shape& shape : std::vector<Shape>{{1}, {9, 7}, {6, 20}, {3, 4, 65}, {1100, 5}, {2, 70001}}) {
     Shape one = shape;
     one[-1] = 1;
     const auto columns = static_cast<double>(shape.back());

@@ -28,7 +28,7 @@ std::vector<ConformanceCase> broadcasting(const OpCard& op) {
       {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}},
       {{2, 1100}, {1, 1}},     {{33}, {}},         {{}, {2, 9}},
       {{4, 1, 7}, {5, 1}},     {{2, 700}, {2, 1}}, {{40, 24}, {40, 1}},
-      {{40, 24}, {24}},        {{24}, {40, 24}},
+      {{40, 24}, {24}},        {{24}, {40, 24}},   {{4, 1, 8}, {5, 1}},
   };
   std::vector<ConformanceCase> rows;
   for (const auto& [a, b] : shapes) {
@@ -44,7 +44,7 @@ std::vector<ConformanceCase> broadcasting(const OpCard& op) {
 std::vector<ConformanceCase> where_rows() {
   std::vector<ConformanceCase> rows;
   const std::vector<std::pair<Shape, Shape>> shapes{
-      {{6, 6}, {2, 3, 6, 6}}, {{9, 70}, {9, 70}}, {{1, 65}, {4, 65}}, {{700, 9}, {700, 9}}};
+      {{6, 6}, {2, 3, 6, 6}}, {{9, 70}, {9, 70}}, {{1, 65}, {4, 65}}, {{700, 9}, {700, 9}}, {{8, 1}, {5, 8, 12}}};
   for (const auto& [mask, x] : shapes) {
     for (const double otherwise : {0.0, -std::numeric_limits<double>::infinity()}) {
       rows.push_back(

@@ -11,12 +11,28 @@ namespace laptime::cuda {
 // The number of groups of elements that a thread loads before it computes the first one.
 constexpr int groups_in_flight(int operands) { return operands <= 2 ? 2 : 1; }
 
+// Moves groups of kSize adjacent elements. `type_of(k)` is the type of operand k; if it is a compile-time constant, no
+// code for other types is compiled.
+template <int kSize, class TypeOf>
+struct AdjacentGroups {
+  TypeOf type_of;
+
+  LAPTIME_DEVICE Words load(const Thread& thread, const DeviceData& x, int k, int64_t position) const {
+    return load_group<kSize>(thread, x, type_of(k), position);
+  }
+  LAPTIME_DEVICE void values(const Words& raw, int k, float (&out)[kSize]) const { values_of(raw, type_of(k), out); }
+  LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int k, int64_t position,
+                            const float (&values)[kSize]) const {
+    store_group(thread, y, type_of(k), position, values);
+  }
+};
+
 // Maps the first `count` groups of kSize elements. `positions_of(index)` is where group `index` begins in each operand.
-// `type_of(k)` is the type of operand k; if it is a compile-time constant, no code for other types is compiled. Unless
-// `start` is nullptr, each thread calls start() once, after its first loads, and stores nothing if the result is false.
-template <int kSize, int kGroups, int kOut, int kIn, class PositionsOf, class TypeOf, class Start, class Body>
+// `groups` moves a group of operand k, as AdjacentGroups does. Unless `start` is nullptr, each thread calls start()
+// once, after its first loads, and stores nothing if the result is false.
+template <int kSize, int kGroups, int kOut, int kIn, class PositionsOf, class MoveGroups, class Start, class Body>
 LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
-                                  const PositionsOf& positions_of, const TypeOf& type_of, const Start& start,
+                                  const PositionsOf& positions_of, const MoveGroups& groups, const Start& start,
                                   const Body& body) {
   Words raw[kGroups][kIn];
   const auto load = [&](int g, int64_t index) {
@@ -24,7 +40,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
     LAPTIME_UNROLL
     for (int k = 0; k < kIn; ++k) {
       const DeviceData& x = elements.operand[kOut + k];
-      raw[g][k] = x.data != nullptr ? load_group<kSize>(thread, x, type_of(kOut + k), positions.of[kOut + k]) : Words{};
+      raw[g][k] = x.data != nullptr ? groups.load(thread, x, kOut + k, positions.of[kOut + k]) : Words{};
     }
   };
   const auto finish = [&](int g, int64_t index) {
@@ -32,7 +48,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
     float in[kIn][kSize];
     float out[kOut][kSize];
     LAPTIME_UNROLL
-    for (int k = 0; k < kIn; ++k) values_of(raw[g][k], type_of(kOut + k), in[k]);
+    for (int k = 0; k < kIn; ++k) groups.values(raw[g][k], kOut + k, in[k]);
     LAPTIME_UNROLL
     for (int i = 0; i < kSize; ++i) {
       float of_one[kIn];
@@ -42,7 +58,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
       for (int k = 0; k < kOut; ++k) out[k][i] = results[k];
     }
     LAPTIME_UNROLL
-    for (int k = 0; k < kOut; ++k) store_group(thread, elements.operand[k], type_of(k), positions.of[k], out[k]);
+    for (int k = 0; k < kOut; ++k) groups.store(thread, elements.operand[k], k, positions.of[k], out[k]);
   };
   if constexpr (std::is_same_v<Start, std::nullptr_t>) {
     for_groups<kGroups>(thread, count, load, finish);
@@ -51,7 +67,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
   }
 }
 
-// Like map_groups_at, for operands that all have element i at position i.
+// Like map_groups_at, for operands that all have element i at position i. `type_of` is that of AdjacentGroups.
 template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
 LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                const TypeOf& type_of, const Start& start, const Body& body) {
@@ -61,7 +77,8 @@ LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>&
     for (int64_t& position : positions.of) position = index * kSize;
     return positions;
   };
-  map_groups_at<kSize, kGroups, kOut, kIn>(thread, elements, count, positions_of, type_of, start, body);
+  map_groups_at<kSize, kGroups, kOut, kIn>(thread, elements, count, positions_of,
+                                           AdjacentGroups<kSize, TypeOf>{type_of}, start, body);
 }
 
 // Maps one element. All of `in` is loaded before `out` is stored.
@@ -120,12 +137,43 @@ LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn
 // The number of groups that a thread of map_walked_fours() loads before it computes the first one.
 constexpr int kWalkedInFlight = 2;
 
-// Like map_elements, for operands that satisfy walks_in_fours(): even broadcast operands are loaded in fours.
+// Moves groups of four elements along the last axis of a walk. An operand has adjacent elements there, which may be
+// bools, or repeats one element.
+template <int kOperands>
+struct WalkedFours {
+  const Elements<kOperands>& elements;
+
+  LAPTIME_DEVICE bool repeats(int k) const { return elements.walk.stride[k][elements.walk.rank - 1] == 0; }
+  LAPTIME_DEVICE Words load(const Thread& thread, const DeviceData& x, int k, int64_t position) const {
+    if (repeats(k)) return {{std::bit_cast<uint32_t>(cuda::load(thread, x, position)), 0, 0, 0}};
+    if (x.dtype == DType::kBool)
+      return {{thread.load(reinterpret_cast<const uint32_t*>(x.at<uint8_t>(position))), 0, 0, 0}};
+    return load_group<kFour>(thread, x, x.dtype, position);
+  }
+  LAPTIME_DEVICE void values(const Words& raw, int k, float (&out)[kFour]) const {
+    const DType dtype = elements.operand[k].dtype;
+    if (repeats(k)) {
+      LAPTIME_UNROLL
+      for (float& value : out) value = std::bit_cast<float>(raw.of[0]);
+    } else if (dtype == DType::kBool) {
+      LAPTIME_UNROLL
+      for (int i = 0; i < kFour; ++i) out[i] = static_cast<float>(raw.of[0] >> (8 * i) & 0xFFU);
+    } else {
+      values_of(raw, dtype, out);
+    }
+  }
+  LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int, int64_t position,
+                            const float (&values)[kFour]) const {
+    store_group(thread, y, y.dtype, position, values);
+  }
+};
+
+// Like map_elements, for operands that satisfy walks_in_fours(): broadcast operands and bools are moved in fours too.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_walked_fours(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
   map_groups_at<kFour, kWalkedInFlight, kOut, kIn>(
       thread, elements, elements.count / kFour, [&](int64_t index) { return elements.walk.at(index * kFour); },
-      [&](int k) { return elements.operand[k].dtype; }, nullptr, body);
+      WalkedFours<kOut + kIn>{elements}, nullptr, body);
 }
 
 // Like map_elements, for Groups::kFours and kNone, if the body needs numbers that start() computes. Every thread of the

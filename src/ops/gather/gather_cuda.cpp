@@ -14,10 +14,12 @@ void gather_rows(const KernelCall& call) {
 
 template <size_t index_input>
 void scatter_rows(const KernelCall& call) {
-  const TensorView& out = call.out[0];
-  launch_elements<ScatterRows>(
-      call, out.numel(),
-      {flat_of(call.in[0]), flat_of(call.in[index_input]), device_data(out), columns_of(out), out.numel()});
+  const DeviceData out = device_data(call.out[0]);
+  const int64_t columns = columns_of(call.out[0]);
+  const int64_t count = call.out[0].numel();
+  const bool in_fours = has_rows_in_fours(out, columns);
+  launch_elements<ScatterRows>(call, in_fours ? count / kFour : count,
+                               {flat_of(call.in[0]), flat_of(call.in[index_input]), out, columns, count, in_fours});
 }
 
 }  // namespace

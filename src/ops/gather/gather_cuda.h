@@ -30,13 +30,21 @@ struct ScatterRows {
     DeviceRows index;  // one index per row
     DeviceData out;    // [rows, columns]
     int64_t columns, count;
+    bool in_fours;  // result of has_rows_in_fours()
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    for_indices(thread, args.count, [&](int64_t at) {
-      const int64_t row = at / args.columns;
-      const bool hit = at - row * args.columns == load<int64_t>(thread, args.index, args.index.row(row));
-      store(thread, args.out, at, hit ? load(thread, args.grad, args.grad.row(row)) : 0.0F);
+    const int size = args.in_fours ? kFour : 1;
+    for_indices(thread, args.count / size, [&](int64_t group) {
+      const int64_t first = group * size;
+      const int64_t row = quotient(first, args.columns);
+      const int64_t hit = row * args.columns + load<int64_t>(thread, args.index, args.index.row(row)) - first;
+      float values[kFour] = {};
+      LAPTIME_UNROLL
+      for (int i = 0; i < kFour; ++i) {
+        if (i == hit) values[i] = load(thread, args.grad, args.grad.row(row));
+      }
+      store_columns(thread, args.out, first, size, values);
     });
   }
 };

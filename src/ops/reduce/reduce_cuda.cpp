@@ -101,8 +101,9 @@ void launch_mean(const KernelCall& call) { reduce(call, true); }
 
 void launch_max(const KernelCall& call) {
   const TensorView& x = call.in[0];
+  const DeviceRows rows = rows_of(x);
   launch<MaxOfRows>(call, row_count(x), row_threads(columns_of(x)),
-                    {rows_of(x), columns_of(x), device_data(call.out[0]), device_data(call.out[1])});
+                    {rows, columns_of(x), has_rows_in_fours(rows), device_data(call.out[0]), device_data(call.out[1])});
 }
 
 std::string max_refusal(const Signature& signature) {

@@ -229,8 +229,9 @@ struct MaxOfRows {
   struct Args {
     DeviceRows x;
     int64_t columns = 0;
-    DeviceData values;   // [rows]
-    DeviceData indices;  // [rows]; may be absent
+    bool in_fours = false;  // result of has_rows_in_fours()
+    DeviceData values;      // [rows]
+    DeviceData indices;     // [rows]; may be absent
   };
   // A value and its column; the column is kNone if the thread has no columns.
   struct Best {
@@ -253,10 +254,14 @@ struct MaxOfRows {
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const int64_t row = args.x.row(thread.block());
     Best best{0, kNone};
-    for (int column = thread.index(); column < args.columns; column += thread.threads()) {
-      const Best next{load(thread, args.x, row + column * args.x.column_stride), column};
-      if (beats(next, best)) best = next;
-    }
+    for_columns(thread, args.columns, args.in_fours, [&](int64_t column, int count) {
+      float values[kFour];
+      load_columns(thread, args.x, row, args.x.column_stride, column, count, values);
+      for (int i = 0; i < count; ++i) {
+        const Best next{values[i], static_cast<int>(column) + i};
+        if (beats(next, best)) best = next;
+      }
+    });
     for (int mask = kWarp / 2; mask > 0; mask /= 2) {
       const Best other{thread.exchange(best.value, mask), thread.exchange(best.column, mask)};
       if (beats(other, best)) best = other;
