@@ -120,44 +120,9 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
   return step;
 }
 
-std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const KnowledgeOf& known) {
-  if (point.device->computes) return std::nullopt;
-  const auto at = [&](int64_t context) {
-    const Prepared prepared =
-        prepare(enlarged(point.config, Enlarged::kContext, context), *point.device, known(point.device_key));
-    const LaunchTimes& times = *point.device->launch_times;
-    double hosts = 0;
-    for (const PlanStep& step : prepared.plan.steps) hosts += times.host(step.phase);
-    const auto launches = static_cast<int64_t>(prepared.plan.steps.size());
-    const Seconds step = predicted_step_time(prepared, known).value_or(StepForecast{}).time;
-    return LaunchBound{.launches = launches,
-                       .each = Seconds{hosts / static_cast<double>(std::max<int64_t>(1, launches))},
-                       .holds = times.together(hosts, hosts) > step.count()};
-  };
-  LaunchBound bound = at(point.config.step_context());
-  if (!at(1).holds) {
-    bound.least_context = 1;
-    return bound;
-  }
-  const int64_t longest = longest_context(point.config);
-  int64_t low = 1;  // a context at which the step is launch-bound
-  int64_t high = std::min<int64_t>(2, longest);
-  while (at(high).holds) {
-    if (high == longest) return bound;
-    low = high;
-    high = std::min(2 * high, longest);
-  }
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (at(middle).holds ? low : high) = middle;
-  }
-  bound.least_context = high;
-  return bound;
-}
-
 namespace {
 
-// A size, and the bytes by which its plan exceeds the memory: 0 or less if the plan fits.
+// A size, and by how much its plan exceeds a limit: 0 or less if the plan fits.
 struct Tried {
   int64_t size = 0;
   double excess = 0;
@@ -193,7 +158,46 @@ int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t
   return low.size;
 }
 
+// The largest size from `least` to `limit` that fits; 0 if `least` does not. `next` is the first size above `least`
+// that is tried.
+int64_t largest_size(int64_t least, int64_t next, int64_t limit, const std::function<Tried(int64_t)>& attempt) {
+  Tried low = attempt(least);
+  if (!low.fits()) return 0;
+  while (low.size < limit) {
+    next = std::clamp(next, low.size + 1, limit);
+    const Tried high = attempt(next);
+    if (!high.fits()) return largest_between(low, high, attempt);
+    const double beyond = std::min(crossing(low, high) + 1, static_cast<double>(limit));
+    low = high;
+    next = std::max<int64_t>(2 * low.size, std::llround(std::floor(beyond)));
+  }
+  return limit;
+}
+
 }  // namespace
+
+std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const KnowledgeOf& known) {
+  if (point.device->computes) return std::nullopt;
+  const LaunchTimes& times = *point.device->launch_times;
+  const int64_t context = point.config.step_context();
+  LaunchBound bound;
+  // The excess is the time in nanoseconds by which a step is longer than its launches.
+  const auto attempt = [&](int64_t size) {
+    const Prepared prepared =
+        prepare(enlarged(point.config, Enlarged::kContext, size), *point.device, known(point.device_key));
+    double hosts = 0;
+    for (const PlanStep& step : prepared.plan.steps) hosts += times.host(step.phase);
+    const auto launches = static_cast<int64_t>(prepared.plan.steps.size());
+    if (size == context) bound = {launches, Seconds{hosts / static_cast<double>(std::max<int64_t>(1, launches))}, {}};
+    const Seconds step = predicted_step_time(prepared, known).value_or(StepForecast{}).time;
+    return Tried{size, 1e9 * (step.count() - times.together(hosts, hosts))};
+  };
+  attempt(context);
+  const int64_t longest = longest_context(point.config);
+  const int64_t last = largest_size(1, context, longest, attempt);
+  if (last < longest) bound.least_context = last + 1;
+  return bound;
+}
 
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan) {
@@ -210,18 +214,8 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
     return Tried{size, static_cast<double>(bytes - prepared.bound.bytes.value_or(bytes))};
   };
   if (!memory_bound(config, *point.device).bytes) return limit * parts;
-  Tried low = attempt(least);
-  if (!low.fits()) return 0;
-  int64_t next = what == Enlarged::kBatch ? config.model.batch_size / parts : config.step_context();
-  while (low.size < limit) {
-    next = std::clamp(next, low.size + 1, limit);
-    const Tried high = attempt(next);
-    if (!high.fits()) return largest_between(low, high, attempt) * parts;
-    const double beyond = std::min(crossing(low, high) + 1, static_cast<double>(limit));
-    low = high;
-    next = std::max<int64_t>(2 * low.size, std::llround(std::floor(beyond)));
-  }
-  return limit * parts;
+  const int64_t next = what == Enlarged::kBatch ? config.model.batch_size / parts : config.step_context();
+  return largest_size(least, next, limit, attempt) * parts;
 }
 
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known) {

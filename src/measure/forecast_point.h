@@ -36,7 +36,6 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  bool holds = false;  // true if launching the kernels takes longer than running them
   // The smallest context at which the kernels take longer than their launches; none if that context exceeds
   // kLargestContext or the limit of the model.
   std::optional<int64_t> least_context{};

@@ -61,7 +61,7 @@ class Plan(ProgramTest):
 
         least = below(65536)
         self.assertTrue(1 << 10 < least < 1 << 11, least)
-        self.assertEqual(below(least), least)  # the search doubles contexts, and would try 2048 next
+        self.assertEqual(below(least), least)  # a search must not try longer contexts
         self.assertIsNone(below(least - 1))
         self.assertIsNone(below(24))
 

@@ -336,12 +336,14 @@ ExitCode run_plan(const PlanCommand& command) {
   AnswerOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
   const bool is_single = points.size() == 1 && !options.grid;
+  const bool has_details =
+      config.verbose || config.output == OutputFormat::kJson || config.output == OutputFormat::kJsonl;
   const bool shows_compiled =
       options.program != Program::kLaptime ||
       std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; });
   const AdviceParts parts{.remedies = !options.grid,
                           .compile_mode = !options.grid && !shows_compiled,
-                          .launch_bound = is_single,
+                          .launch_bound = is_single && has_details,
                           .largest_sizes = options.largest || is_single};
   std::optional<StepTrace> trace;  // trace of the point that was planned last
   std::vector<PlannedPoint> planned;
