@@ -67,8 +67,10 @@ class ProgramTest(unittest.TestCase):
                               timeout=120, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
     def start(self, *words, **options) -> subprocess.Popen:
-        return subprocess.Popen([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True,
-                                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+        process = subprocess.Popen([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True,
+                                   **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+        self.addCleanup(process.kill)  # does nothing unless the test failed before the program ended
+        return process
 
     def lines_at(self, width: int, *words) -> list[str]:
         """The lines that the program prints on a terminal with this many columns. The program must succeed."""

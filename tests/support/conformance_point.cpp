@@ -183,19 +183,19 @@ void Expected::add_sensitivity_to(size_t input, double unit, double slack, int d
                                   std::vector<std::vector<double>>& tolerance) {
   std::vector<std::vector<double>> worst = truth;
   for (auto& values : worst) std::fill(values.begin(), values.end(), 0.0);
+  std::vector<GuardedTensor> moved;
+  for (size_t k = 0; k < operands_.inputs.size(); ++k) {
+    TensorType type = operands_.signature.in[k];
+    if (k == input) type.dtype = DType::kFloat64;
+    moved.emplace_back(type);
+    if (k != input) moved.back().copy_from(operands_.inputs[k]);
+  }
+  const TensorView from = operands_.inputs[input].view();
+  const TensorView to = moved[input].view();
   for (int draw = 0; draw < draws; ++draw) {
-    std::vector<GuardedTensor> moved;
-    for (size_t k = 0; k < operands_.inputs.size(); ++k) {
-      TensorType type = operands_.signature.in[k];
-      if (k == input) type.dtype = DType::kFloat64;
-      moved.emplace_back(type);
-      const TensorView from = operands_.inputs[k].view();
-      const TensorView to = moved.back().view();
-      for (int64_t i = 0; i < to.numel(); ++i) {
-        const bool up = (hash_combine(static_cast<uint64_t>(draw), static_cast<uint64_t>(to.position(i))) & 1U) != 0;
-        const double step = k == input ? (up ? unit : -unit) : 0;
-        to.put(i, from.at(i) * (1 + step));
-      }
+    for (int64_t i = 0; i < to.numel(); ++i) {
+      const bool up = (hash_combine(static_cast<uint64_t>(draw), static_cast<uint64_t>(to.position(i))) & 1U) != 0;
+      to.put(i, from.at(i) * (1 + (up ? unit : -unit)));
     }
     const std::vector<std::vector<double>> values = reference(moved);
     for (size_t k = 0; k < values.size(); ++k) {
