@@ -34,7 +34,7 @@ set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 file(GLOB host_kernel_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
 add_library(laptime_host_kernels OBJECT ${host_kernel_sources})
 target_include_directories(laptime_host_kernels PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-target_compile_options(laptime_host_kernels PRIVATE -fPIC -O2)
+target_compile_options(laptime_host_kernels PRIVATE -fPIC $<IF:$<CONFIG:Sanitize>,-O1,-O2>)
 target_link_libraries(laptime_host_kernels PRIVATE fmt::fmt)
 
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
