@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Prints the names of the test groups that ./check runs under the sanitizers, separated by spaces.
 
-These are the layers that handle memory, threads and other programs' files, and the layers whose sources or tests changed
-(tools/changes.py). A changed file of the build or of the tests' support selects all layers: `tests`. Each name is a
-target in cmake/tests.cmake and the label of its tests.
+These are the layers whose sources or tests changed (tools/changes.py), and the core: layers that handle memory, threads
+and other programs' files, if one of them or a layer that they use changed. A changed file of the build or of the tests'
+support selects all layers: `tests`. Each name is a target in cmake/tests.cmake and the label of its tests. Prints an
+empty line if nothing was changed that the sanitizers could watch.
 """
 
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from changes import ROOT, changed_files
 from check_layers import layer_of, reach, read_table
 
-ALWAYS = ("backend/cpu", "data", "exec", "ops", "points")
+CORE = ("backend/cpu", "data", "exec", "ops", "points")  # folders of tests
 ALL = "tests"
 SHARED = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "tests/support/", "tests/fuzz/", "tests/fake_cuda/")
 SOURCES = (".h", ".cpp", ".cu", ".cuh", ".inc", ".txt", ".json", ".cmake")
@@ -34,8 +35,12 @@ def groups(changed: set[str] | None, folders: set[str]) -> list[str]:
     if changed is None or any(path.startswith(SHARED) for path in sources):
         return [ALL]
     layers = reach(read_table(ROOT / "cmake/layers.cmake"))
+    used_by_core = set().union(*(layers["kernels" if folder == "ops" else folder] for folder in CORE))
     picked = {test_folder(path, folders, layers) for path in sources if path.startswith(("src/", "tests/"))}
-    return sorted("tests_" + folder.replace("/", "_") for folder in picked & folders | set(ALWAYS))
+    changes_core = any(
+        path.startswith("src/") and layer_of(path.removeprefix("src/"), layers) in used_by_core for path in sources
+    )
+    return sorted("tests_" + folder.replace("/", "_") for folder in picked & folders | set(CORE if changes_core else ()))
 
 
 def main() -> int:
