@@ -183,20 +183,14 @@ CommandAction parse_arguments(const std::vector<std::string>& words) {
   return request.command != nullptr ? request.command->parse(request.words) : printing(std::move(request.text));
 }
 
-ExitCode run_program(const std::vector<std::string>& words) {
-  ignore_failed_writes();
+namespace {
+
+// Runs a command and prints its error, if there is one.
+ExitCode run_words(const std::vector<std::string>& words, RankPipes& ranks) {
   try {
     require_stack();
-    RankPipes ranks;
     if (const std::optional<ExitCode> code = run_as_rank(words, ranks)) return *code;
-    try {
-      const ExitCode code = parse_arguments(words)(ranks);
-      end_ranks(ranks);
-      return code;
-    } catch (...) {
-      end_ranks(ranks);  // an mpirun whose ranks vanish while they start may never end
-      throw;
-    }
+    return parse_arguments(words)(ranks);
   } catch (const ReaderGone&) {
     return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kOk;
   } catch (const OutputLost& error) {
@@ -213,6 +207,16 @@ ExitCode run_program(const std::vector<std::string>& words) {
     print_message("laptime itself ran out of memory; raise the limit (ulimit -v, ulimit -d)");
     return ExitCode::kFailed;
   }
+}
+
+}  // namespace
+
+ExitCode run_program(const std::vector<std::string>& words) {
+  ignore_failed_writes();
+  RankPipes ranks;
+  const ExitCode code = run_words(words, ranks);
+  end_ranks(ranks);  // even after an error: an mpirun whose ranks vanish while they start may never end
+  return code;
 }
 
 }  // namespace laptime

@@ -64,6 +64,7 @@ void end_ranks(const RankPipes& pipes) {
   constexpr int kPause = 50;  // milliseconds
   if (pipes.process <= 0) return;
   close(pipes.requests);
+  close(pipes.messages);
   for (int look = 0; look < kLooks && waitpid(pipes.process, nullptr, WNOHANG) == 0; ++look) poll(nullptr, 0, kPause);
 }
 
