@@ -130,7 +130,8 @@ struct Tried {
   bool fits() const { return excess <= 0; }
 };
 
-// Where the line through two attempts crosses zero. Memory is linear in batch size, and nearly linear in context.
+// Where the line through two attempts crosses zero. Memory is linear in batch size; memory and time are nearly linear
+// in context.
 double crossing(const Tried& a, const Tried& b) {
   const double slope = (b.excess - a.excess) / static_cast<double>(b.size - a.size);
   return static_cast<double>(a.size) - a.excess / std::max(slope, 1e-3);
@@ -161,15 +162,18 @@ int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t
 // The largest size from `least` to `limit` that fits; 0 if `least` does not. `next` is the first size above `least`
 // that is tried.
 int64_t largest_size(int64_t least, int64_t next, int64_t limit, const std::function<Tried(int64_t)>& attempt) {
+  constexpr int64_t kMostGrowth =
+      64;  // from one attempt to the next: two close attempts say little about distant sizes
   Tried low = attempt(least);
   if (!low.fits()) return 0;
   while (low.size < limit) {
     next = std::clamp(next, low.size + 1, limit);
     const Tried high = attempt(next);
     if (!high.fits()) return largest_between(low, high, attempt);
-    const double beyond = std::min(crossing(low, high) + 1, static_cast<double>(limit));
+    const double beyond = crossing(low, high) + 1;
     low = high;
-    next = std::max<int64_t>(2 * low.size, std::llround(std::floor(beyond)));
+    const auto farthest = static_cast<double>(std::min(limit, kMostGrowth * low.size));
+    next = std::max<int64_t>(2 * low.size, std::llround(std::floor(std::min(beyond, farthest))));
   }
   return limit;
 }
@@ -181,16 +185,22 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
   const LaunchTimes& times = *point.device->launch_times;
   const int64_t context = point.config.step_context();
   LaunchBound bound;
+  std::optional<Tried> at_context;
   // The excess is the time in nanoseconds by which a step is longer than its launches.
   const auto attempt = [&](int64_t size) {
+    if (size == context && at_context) return *at_context;
     const Prepared prepared =
         prepare(enlarged(point.config, Enlarged::kContext, size), *point.device, known(point.device_key));
     double hosts = 0;
     for (const PlanStep& step : prepared.plan.steps) hosts += times.host(step.phase);
     const auto launches = static_cast<int64_t>(prepared.plan.steps.size());
-    if (size == context) bound = {launches, Seconds{hosts / static_cast<double>(std::max<int64_t>(1, launches))}, {}};
     const Seconds step = predicted_step_time(prepared, known).value_or(StepForecast{}).time;
-    return Tried{size, 1e9 * (step.count() - times.together(hosts, hosts))};
+    const Tried tried{size, 1e9 * (step.count() - times.together(hosts, hosts))};
+    if (size == context) {
+      bound = {launches, Seconds{hosts / static_cast<double>(std::max<int64_t>(1, launches))}, {}};
+      at_context = tried;
+    }
+    return tried;
   };
   attempt(context);
   const int64_t longest = longest_context(point.config);

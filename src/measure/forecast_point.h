@@ -36,8 +36,8 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  // The smallest context at which the kernels take longer than their launches; none if that context exceeds
-  // kLargestContext or the limit of the model.
+  // The context from which on the kernels take longer than their launches, apart from single contexts that need
+  // padding; none if that context exceeds kLargestContext or the limit of the model.
   std::optional<int64_t> least_context{};
 };
 
