@@ -93,9 +93,9 @@ Groups groups_of(const Elements<kOperands>& elements, int present) {
   return of_float32 == 0 ? Groups::kEights : Groups::kFours;
 }
 
-// True if groups of four elements along the last axis of the walk can be moved with one access in each of the first
-// `present` operands, or if an input repeats one element there, as in a sum with a broadcast row or column. Operand 0
-// is the output; inputs may be bools.
+// True if each of the first `present` operands has groups of four elements along the last axis of the walk that one
+// access can move or, if it is an input, repeats one element there, as a broadcast column does. Operand 0 is the
+// output; inputs may be bools.
 template <int kOperands>
 bool walks_in_fours(const Elements<kOperands>& elements, int present) {
   const int last = elements.walk.rank - 1;

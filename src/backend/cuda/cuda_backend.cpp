@@ -309,7 +309,7 @@ void CudaBackend::launch(const Launch& launch) {
 void CudaBackend::join(Group& group) {
   std::shared_ptr<const Nccl> nccl = find_nccl();
   if (nccl == nullptr)
-    throw Error("cuda: communication between ranks needs NCCL, and libnccl.so.2 cannot be loaded or is too old");
+    throw Error("cuda: communication between ranks needs NCCL, but libnccl.so.2 cannot be loaded or is too old");
   LAPTIME_CHECK(branches_ == nullptr, "join() must come before the first recording");
   communication_ = std::make_unique<Communication>(*this, std::move(nccl), group);
 }

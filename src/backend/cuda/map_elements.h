@@ -168,7 +168,7 @@ struct WalkedFours {
   }
 };
 
-// Like map_elements, for operands that satisfy walks_in_fours(): broadcast operands and bools are moved in fours too.
+// Like map_elements, for operands that satisfy walks_in_fours(), which may be broadcast or bools.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_walked_fours(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
   map_groups_at<kFour, kWalkedInFlight, kOut, kIn>(

@@ -35,14 +35,15 @@ struct ScatterRows {
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const int size = args.in_fours ? kFour : 1;
-    for_indices(thread, args.count / size, [&](int64_t group) {
+    for_indices(thread, args.in_fours ? args.count / kFour : args.count, [&](int64_t group) {
       const int64_t first = group * size;
       const int64_t row = quotient(first, args.columns);
       const int64_t hit = row * args.columns + load<int64_t>(thread, args.index, args.index.row(row)) - first;
       float values[kFour] = {};
-      LAPTIME_UNROLL
-      for (int i = 0; i < kFour; ++i) {
-        if (i == hit) values[i] = load(thread, args.grad, args.grad.row(row));
+      if (hit >= 0 && hit < size) {
+        const float grad = load(thread, args.grad, args.grad.row(row));
+        LAPTIME_UNROLL
+        for (int i = 0; i < kFour; ++i) values[i] = i == hit ? grad : 0.0F;
       }
       store_columns(thread, args.out, first, size, values);
     });
