@@ -1,5 +1,5 @@
-# Precompiled headers, and unity builds for quickstart, tests and sanitizers. They speed up full builds, and are used if
-# the preset or the command line asks for them. The dev preset uses neither, so that missing includes are found.
+# Precompiled headers, and unity builds for quickstart, ./check, tests and sanitizers. They speed up full builds, and are
+# used if the preset or the command line asks for them. The dev preset uses neither, so that missing includes are found.
 option(LAPTIME_PRECOMPILE "Precompile the headers that most sources include" OFF)
 option(LAPTIME_UNITE "Compile the sources of a layer several at a time" OFF)
 option(LAPTIME_UNITE_TESTS "Compile the sources of a test program several at a time" OFF)

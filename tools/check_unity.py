@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that sources which a unity build compiles together define no name twice with internal linkage.
 
-The builds of quickstart, tests and sanitizers (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake)
+The builds of quickstart, ./check, tests and sanitizers (LAPTIME_UNITE and LAPTIME_UNITE_TESTS in cmake/precompile.cmake)
 compile several sources of a layer or of a test program together, in the order of their paths, and a new file moves its
 neighbours to other groups. Names must therefore be unique within a layer.
 Compares types, constants and functions (with their parameter types) that are static or in anonymous namespaces. A

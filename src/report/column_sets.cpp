@@ -274,8 +274,7 @@ constexpr std::array kSets{
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
     ColumnSet{"attention_memory", "2025d_attention",
               "table of a university course of 2025 for attention alone: the times of forward_backward and the memory "
-              "of model, "
-              "model+fwd, model+fwd+back, fwd and back",
+              "of model, model+fwd, model+fwd+back, fwd and back",
               "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
               "device,batch_size,compile"}};

@@ -61,7 +61,7 @@ class Import(ProgramTest):
             (self.folder / name).write_text(json.dumps(content))
 
         def runs(store: Path) -> list[str]:
-            """The run of both records of mine and the one of theirs; the records may be in any order."""
+            """The run of my two records, then that of theirs. The records may be in any order."""
             self.assertEqual(self.count("records", store), 4)
             found = {(record["fingerprint"], record["run"]) for record in self.stored(store)}
             self.assertEqual(len(found), 2)

@@ -20,6 +20,14 @@ class SanitizedLayers(unittest.TestCase):
         changed = {"src/record/store/store.cpp", "tests/base/json_test.cpp"}
         self.assertEqual(groups(changed, FOLDERS), ["tests_base", "tests_record"])
 
+    def test_leaves_out_layers_without_tests_in_a_sanitizer_build(self) -> None:
+        folders = FOLDERS | {"cli", "explain", "report", "widths"}
+        self.assertEqual(groups({"src/cli/program.cpp", "src/explain/explain.cpp"}, folders), [])
+        self.assertEqual(groups({"src/report/filter.cpp"}, folders), ["tests_report"])  # a fuzz target
+
+    def test_golden_files_belong_to_data(self) -> None:
+        self.assertEqual(groups({"tests/golden/grad_scaler.json"}, FOLDERS), ["tests_data"])
+
     def test_adds_the_core_after_a_change_to_a_layer_that_it_uses(self) -> None:
         for path in ("src/base/json.cpp", "src/backend/cuda/driver.h", "src/ops/rope/rope_cpu.cpp"):
             self.assertLessEqual(set(CORE_TESTS), set(groups({path}, FOLDERS)), path)
