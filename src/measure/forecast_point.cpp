@@ -162,8 +162,8 @@ int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t
 // The largest size from `least` to `limit` that fits; 0 if `least` does not. `next` is the first size above `least`
 // that is tried.
 int64_t largest_size(int64_t least, int64_t next, int64_t limit, const std::function<Tried(int64_t)>& attempt) {
-  constexpr int64_t kMostGrowth =
-      64;  // from one attempt to the next: two close attempts say little about distant sizes
+  // Two close attempts say little about distant sizes, so a size exceeds the one before it by no more than this factor.
+  constexpr int64_t kMostGrowth = 64;
   Tried low = attempt(least);
   if (!low.fits()) return 0;
   while (low.size < limit) {
@@ -184,27 +184,26 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
   if (point.device->computes) return std::nullopt;
   const LaunchTimes& times = *point.device->launch_times;
   const int64_t context = point.config.step_context();
-  LaunchBound bound;
-  std::optional<Tried> at_context;
-  // The excess is the time in nanoseconds by which a step is longer than its launches.
-  const auto attempt = [&](int64_t size) {
-    if (size == context && at_context) return *at_context;
+  struct Launched {
+    int64_t launches;
+    double seconds;  // time that launching takes
+    Tried tried;     // its excess is the time in nanoseconds by which the step is longer than its launches
+  };
+  const auto at = [&](int64_t size) {
     const Prepared prepared =
         prepare(enlarged(point.config, Enlarged::kContext, size), *point.device, known(point.device_key));
     double hosts = 0;
     for (const PlanStep& step : prepared.plan.steps) hosts += times.host(step.phase);
-    const auto launches = static_cast<int64_t>(prepared.plan.steps.size());
     const Seconds step = predicted_step_time(prepared, known).value_or(StepForecast{}).time;
-    const Tried tried{size, 1e9 * (step.count() - times.together(hosts, hosts))};
-    if (size == context) {
-      bound = {launches, Seconds{hosts / static_cast<double>(std::max<int64_t>(1, launches))}, {}};
-      at_context = tried;
-    }
-    return tried;
+    return Launched{static_cast<int64_t>(prepared.plan.steps.size()),
+                    hosts,
+                    {size, 1e9 * (step.count() - times.together(hosts, hosts))}};
   };
-  attempt(context);
+  const Launched own = at(context);
   const int64_t longest = longest_context(point.config);
-  const int64_t last = largest_size(1, context, longest, attempt);
+  const int64_t last =
+      largest_size(1, context, longest, [&](int64_t size) { return size == context ? own.tried : at(size).tried; });
+  LaunchBound bound{own.launches, Seconds{own.seconds / static_cast<double>(std::max<int64_t>(1, own.launches))}, {}};
   if (last < longest) bound.least_context = last + 1;
   return bound;
 }
