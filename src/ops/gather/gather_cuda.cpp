@@ -16,10 +16,10 @@ template <size_t index_input>
 void scatter_rows(const KernelCall& call) {
   const DeviceData out = device_data(call.out[0]);
   const int64_t columns = columns_of(call.out[0]);
-  const int64_t count = call.out[0].numel();
   const bool in_fours = has_rows_in_fours(out, columns);
-  launch_elements<ScatterRows>(call, in_fours ? count / kFour : count,
-                               {flat_of(call.in[0]), flat_of(call.in[index_input]), out, columns, count, in_fours});
+  const int64_t groups = call.out[0].numel() / (in_fours ? kFour : 1);
+  launch_elements<ScatterRows>(call, groups,
+                               {flat_of(call.in[0]), flat_of(call.in[index_input]), out, columns, groups, in_fours});
 }
 
 }  // namespace

@@ -29,13 +29,14 @@ struct ScatterRows {
     DeviceRows grad;   // one element per row
     DeviceRows index;  // one index per row
     DeviceData out;    // [rows, columns]
-    int64_t columns, count;
-    bool in_fours;  // result of has_rows_in_fours()
+    int64_t columns;
+    int64_t groups;  // of four columns if in_fours, otherwise of one
+    bool in_fours;   // result of has_rows_in_fours()
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const int size = args.in_fours ? kFour : 1;
-    for_indices(thread, args.in_fours ? args.count / kFour : args.count, [&](int64_t group) {
+    for_indices(thread, args.groups, [&](int64_t group) {
       const int64_t first = group * size;
       const int64_t row = quotient(first, args.columns);
       const int64_t hit = row * args.columns + load<int64_t>(thread, args.index, args.index.row(row)) - first;
