@@ -153,7 +153,7 @@ class Backend {
   // True if steps after the first one run from a recording.
   virtual bool records_steps() const { return false; }
   // Records the work that `enqueue` enqueues, without running it. Returns null if the device cannot record or
-  // lacks memory for it. The backend must outlive the recording.
+  // lacks the memory to hold a recording. The backend must outlive the recording.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) {
     static_cast<void>(enqueue);
     return nullptr;

@@ -97,7 +97,7 @@ std::string did_you_mean_machine(std::string_view word);
 // machine, suggesting similar names, or if the file cannot be read or parsed (see parse_machine).
 DataSheet find_machine(std::string_view name);
 
-// Whether the name of a machine or of its device ("roofline:my.toml") is that of a file that describes the machine.
+// True if the name of a machine or device ("roofline:my.toml") ends with the path of a file that describes the machine.
 inline bool is_machine_file(std::string_view name) { return name.ends_with(".toml"); }
 
 }  // namespace laptime

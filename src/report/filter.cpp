@@ -28,7 +28,7 @@ struct Filter::Comparison {
   bool null = false;             // the bare word `null`
   ColumnValue read;              // reads the column from records
   bool compares;                 // whether the column compares rows, as speedup does
-  Extent extent;                 // the extent of a record that is needed to compare
+  Extent extent;                 // how much of a record the comparison reads
   std::vector<int64_t> ids;      // ids of stored records that match regardless of the value in the column
 
   Comparison(std::string name, std::string_view op)

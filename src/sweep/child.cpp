@@ -94,8 +94,8 @@ std::optional<int64_t> KernelKills::count() {
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
-constexpr double kSlowerStep = 30;  // limit on a step, in times of the slowest earlier one; other programs slow a step
-constexpr Seconds kExitGrace{2};    // time for a child to exit after closing its pipes
+constexpr double kSlowerStep = 30;    // limit on a step as a multiple of the slowest earlier one
+constexpr Seconds kExitGrace{2};      // time for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 // ---- child process

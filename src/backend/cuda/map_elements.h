@@ -28,8 +28,8 @@ struct AdjacentGroups {
 };
 
 // Maps the first `count` groups of kSize elements. `positions_of(index)` is where group `index` begins in each operand.
-// `groups` moves a group of operand k, as AdjacentGroups does. Unless `start` is nullptr, each thread calls start()
-// once, after its first loads, and stores nothing if the result is false.
+// `groups` loads, converts and stores groups, as AdjacentGroups does. Unless `start` is nullptr, each thread calls
+// start() once, after its first loads, and stores nothing if the result is false.
 template <int kSize, int kGroups, int kOut, int kIn, class PositionsOf, class MoveGroups, class Start, class Body>
 LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                   const PositionsOf& positions_of, const MoveGroups& groups, const Start& start,
