@@ -44,11 +44,10 @@ def groups(changed: set[str] | None, folders: set[str]) -> list[str]:
         return [ALL]
     layers = reach(read_table(ROOT / "cmake/layers.cmake"))
     used_by_core = set().union(*(layers["kernels" if folder == "ops" else folder] for folder in CORE))
+    changed_layers = {layer_of(path.removeprefix("src/"), layers) for path in sources if path.startswith("src/")}
+    core = set(CORE) if changed_layers & used_by_core else set()
     picked = {test_folder(path, folders, layers) for path in sources if path.startswith(("src/", "tests/"))}
-    changes_core = any(
-        path.startswith("src/") and layer_of(path.removeprefix("src/"), layers) in used_by_core for path in sources
-    )
-    return sorted("tests_" + folder.replace("/", "_") for folder in picked & watched(folders) | set(CORE if changes_core else ()))
+    return sorted("tests_" + folder.replace("/", "_") for folder in picked & watched(folders) | core)
 
 
 def main() -> int:
