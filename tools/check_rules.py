@@ -117,7 +117,7 @@ RULES = [
         r"|^\s+(static|thread_local)\s+(?!const|constexpr|inline|void)[\w:<>,\s*&]+?\s\w+\s*(=.*|\{.*\})?;",
         allowed={"src/data/file_scan.cpp": "a large file is read once per process for all callers; its stamp is the key",
                  "src/sweep/stop_signals.cpp": "a signal handler can access only globals",
-                 "src/backend/cuda/cupti.cpp": "callbacks of CUPTI can access only globals"},
+                 "src/backend/cuda/libraries/cupti.cpp": "callbacks of CUPTI can access only globals"},
     ),
 ]
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "backend/cuda/blas_products.h"
+#include "backend/cuda/libraries/blas_products.h"
 #include "backend/workspace.h"
 #include "ops/move_cuda.h"
 #include "ops/product_cuda.h"

@@ -9,7 +9,7 @@
 #include <deque>
 #include <utility>
 
-#include "backend/cuda/blas.h"
+#include "backend/cuda/libraries/blas.h"
 #include "tensor/dtype.h"
 
 namespace laptime::cuda {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/cupti.h"
+#include "backend/cuda/libraries/cupti.h"
 #include "fake_cuda/fake_card.h"
 #include "support/cuda/host_queue.h"
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/dnn.h"
+#include "backend/cuda/libraries/dnn.h"
 #include "tensor/dtype.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name of libcuda

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "backend/cuda/cupti.h"
+#include "backend/cuda/libraries/cupti.h"
 
 extern "C" void watch_fake_card(void (*watcher)(const laptime::cuda::ActivityRecord& ran));
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/nccl.h"
+#include "backend/cuda/libraries/nccl.h"
 #include "fake_cuda/fake_card.h"
 
 namespace laptime::cuda {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backend/cuda/nvml.h"
+#include "backend/cuda/libraries/nvml.h"
 
 namespace laptime::cuda {
 struct NvmlDeviceObject {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "backend/cuda/blas.h"
+#include "backend/cuda/libraries/blas.h"
 #include "base/isa.h"
 #include "ops/gelu/gelu.h"
 #include "ops/kernels_cpu.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <ostream>
 
-#include "backend/cuda/blas_products.h"
+#include "backend/cuda/libraries/blas_products.h"
 #include "base/random.h"
 #include "base/words.h"
 #include "support/card_memory.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include "backend/cuda/blas.h"
+#include "backend/cuda/libraries/blas.h"
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
 #include "tensor/elements.h"

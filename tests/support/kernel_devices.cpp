@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "backend/cpu/team.h"
-#include "backend/cuda/blas.h"
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/libraries/blas.h"
 #include "base/error.h"
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "backend/cuda/blas_products.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/libraries/blas_products.h"
 #include "support/cuda/host_queue.h"
 
 namespace laptime::test {

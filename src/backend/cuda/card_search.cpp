@@ -15,9 +15,9 @@
 #include <memory>
 #include <string_view>
 
-#include "backend/cuda/blas.h"
-#include "backend/cuda/dnn.h"
-#include "backend/cuda/nccl.h"
+#include "backend/cuda/libraries/blas.h"
+#include "backend/cuda/libraries/dnn.h"
+#include "backend/cuda/libraries/nccl.h"
 #include "base/error.h"
 
 namespace laptime::cuda {

@@ -8,7 +8,7 @@
 
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/group_queue.h"
-#include "backend/cuda/nccl.h"
+#include "backend/cuda/libraries/nccl.h"
 
 namespace laptime::cuda {
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/cuda/blas.h"
-#include "backend/cuda/cupti.h"
-#include "backend/cuda/dnn.h"
 #include "backend/cuda/driver.h"
-#include "backend/cuda/nvml.h"
-#include "backend/cuda/nvtx.h"
+#include "backend/cuda/libraries/blas.h"
+#include "backend/cuda/libraries/cupti.h"
+#include "backend/cuda/libraries/dnn.h"
+#include "backend/cuda/libraries/nvml.h"
+#include "backend/cuda/libraries/nvtx.h"
 #include "backend/cuda/queue.h"
 
 namespace laptime::cuda {

@@ -5,7 +5,7 @@
 #include <array>
 #include <iterator>
 
-#include "backend/cuda/library.h"
+#include "backend/cuda/libraries/library.h"
 #include "base/error.h"
 
 namespace laptime::cuda {

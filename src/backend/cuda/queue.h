@@ -1,8 +1,8 @@
 // The queue of a CUDA device, and launches of kernels into it.
 #pragma once
 
-#include "backend/cuda/blas_products.h"
-#include "backend/cuda/dnn_attention.h"
+#include "backend/cuda/libraries/blas_products.h"
+#include "backend/cuda/libraries/dnn_attention.h"
 #include "backend/cuda/tensor.h"
 #include "backend/kernel.h"
 

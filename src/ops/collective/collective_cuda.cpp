@@ -1,6 +1,6 @@
 // Kernels of collective communication on CUDA devices: NCCL's collectives.
 #include "backend/cuda/group_queue.h"
-#include "backend/cuda/nccl.h"
+#include "backend/cuda/libraries/nccl.h"
 #include "backend/kernel.h"
 #include "ops/collective/collective.h"
 

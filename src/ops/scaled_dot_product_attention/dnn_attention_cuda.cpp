@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "backend/cuda/dnn.h"
+#include "backend/cuda/libraries/dnn.h"
 #include "backend/workspace.h"
 #include "ops/move_cuda.h"
 #include "ops/product_cuda.h"

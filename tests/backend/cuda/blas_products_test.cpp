@@ -1,5 +1,5 @@
 // The choice among the algorithms that cuBLASLt proposes, tested with the fake library of tests/fake_cuda.
-#include "backend/cuda/blas_products.h"
+#include "backend/cuda/libraries/blas_products.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

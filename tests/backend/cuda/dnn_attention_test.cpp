@@ -1,5 +1,5 @@
 // Runs cuDNN attention with the fake library of tests/fake_cuda. Also makes plans with the real library, without a GPU.
-#include "backend/cuda/dnn_attention.h"
+#include "backend/cuda/libraries/dnn_attention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

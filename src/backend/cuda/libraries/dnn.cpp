@@ -1,11 +1,11 @@
 // Loads libcudnn.
-#include "backend/cuda/dnn.h"
+#include "backend/cuda/libraries/dnn.h"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "backend/cuda/library.h"
+#include "backend/cuda/libraries/library.h"
 #include "base/error.h"
 
 namespace laptime::cuda {

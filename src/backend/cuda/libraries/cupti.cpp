@@ -1,5 +1,5 @@
 // Loads libcupti, and adds up its records.
-#include "backend/cuda/cupti.h"
+#include "backend/cuda/libraries/cupti.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/library.h"
+#include "backend/cuda/libraries/library.h"
 
 namespace laptime::cuda {
 namespace {

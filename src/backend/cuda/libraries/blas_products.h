@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/blas.h"
+#include "backend/cuda/libraries/blas.h"
 #include "base/error.h"
 #include "tensor/dtype.h"
 

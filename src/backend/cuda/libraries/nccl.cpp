@@ -1,5 +1,5 @@
 // Loads libnccl and calls it.
-#include "backend/cuda/nccl.h"
+#include "backend/cuda/libraries/nccl.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/library.h"
+#include "backend/cuda/libraries/library.h"
 #include "base/error.h"
 
 namespace laptime::cuda {

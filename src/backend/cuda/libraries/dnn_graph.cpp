@@ -1,5 +1,5 @@
 // Creates the descriptors of a graph, and chooses a plan.
-#include "backend/cuda/dnn_graph.h"
+#include "backend/cuda/libraries/dnn_graph.h"
 
 #include <algorithm>
 #include <utility>

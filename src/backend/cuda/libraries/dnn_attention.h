@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/cuda/dnn_graph.h"
+#include "backend/cuda/libraries/dnn_graph.h"
 #include "tensor/dtype.h"
 
 namespace laptime::cuda {

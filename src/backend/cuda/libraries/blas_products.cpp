@@ -1,6 +1,6 @@
 // Creates the descriptors of products, chooses their algorithms, and runs them. The library takes column-major
 // matrices, so a row-major product D = A B is computed as D^T = B^T A^T.
-#include "backend/cuda/blas_products.h"
+#include "backend/cuda/libraries/blas_products.h"
 
 #include <fmt/format.h>
 

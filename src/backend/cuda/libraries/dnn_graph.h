@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/dnn.h"
+#include "backend/cuda/libraries/dnn.h"
 
 namespace laptime::cuda {
 

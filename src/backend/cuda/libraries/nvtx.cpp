@@ -1,6 +1,6 @@
 // Calls NVTX, a header-only library that loads the tool named by an environment variable and does nothing without a
 // tool. If the program is built without NVTX's header, all functions do nothing.
-#include "backend/cuda/nvtx.h"
+#include "backend/cuda/libraries/nvtx.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 

@@ -1,6 +1,6 @@
 // Builds attention as cuDNN graphs in the form of the composite nodes of NVIDIA's cudnn-frontend
 // (scaled_dot_product_flash_attention.h). The library recognises this form and runs it as one or a few kernels.
-#include "backend/cuda/dnn_attention.h"
+#include "backend/cuda/libraries/dnn_attention.h"
 
 #include <cmath>
 #include <limits>

@@ -1,9 +1,9 @@
 // Loads libcublasLt.
-#include "backend/cuda/blas.h"
+#include "backend/cuda/libraries/blas.h"
 
 #include <fmt/format.h>
 
-#include "backend/cuda/library.h"
+#include "backend/cuda/libraries/library.h"
 #include "base/error.h"
 
 namespace laptime::cuda {

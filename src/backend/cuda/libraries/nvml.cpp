@@ -1,10 +1,10 @@
 // Loads libnvidia-ml and reads one card.
-#include "backend/cuda/nvml.h"
+#include "backend/cuda/libraries/nvml.h"
 
 #include <algorithm>
 #include <array>
 
-#include "backend/cuda/library.h"
+#include "backend/cuda/libraries/library.h"
 
 namespace laptime::cuda {
 namespace {
