@@ -169,11 +169,11 @@ class Backend {
   virtual Seconds now() = 0;
 
   // Runs `work`, which must leave the queue empty, and returns what the device recorded. Keeping records makes launches
-  // start later, but not run longer. If the device keeps no records, Activities::missing says so.
+  // start later, but not run longer. If the device does not report when its kernels run, Activities::missing says so.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;
-    activities.missing = "the device keeps no records";
+    activities.missing = "the device does not report when its kernels run";
     return activities;
   }
   // True if a profiler is attached that displays named ranges. Work enqueued between begin_range and end_range belongs

@@ -188,7 +188,7 @@ std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
   return {{"the store", *store},
           {"the journal of the store", file + "-journal"},
           {"the log of the store", file + "-wal"},
-          {"the shared memory of the store", file + "-shm"}};
+          {"the shared-memory file of the store", file + "-shm"}};
 }
 
 void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& used) {

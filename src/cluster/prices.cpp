@@ -27,7 +27,8 @@ Prices parse_prices(std::string_view text, std::string_view name) {
 
 Prices read_prices(const std::string& path) {
   const std::string text =
-      InputFile(path, "price file").read_all(kMaxMachineFileBytes, "a price file has one line per machine");
+      InputFile(path, "price file")
+          .read_all(kMaxMachineFileBytes, "a price file has one line per device, such as h100 = 2.5");
   return parse_prices(text, path);
 }
 

@@ -1,4 +1,5 @@
-// The subset of TOML that laptime's files use: `key = value` lines, whose arrays may span several lines.
+// The subset of TOML that laptime's files use: `key = value` entries, one per line, except that an array may span
+// several lines.
 #pragma once
 
 #include <toml++/toml.h>

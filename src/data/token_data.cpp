@@ -202,7 +202,8 @@ std::vector<std::string> remarks_on(const TokenFacts& facts, TokenType type, int
                     facts.largest, vocab_size));
   }
   if (type == TokenType::kUint16 && vocab_size > facts.largest && facts.largest == 65'535)
-    remarks.emplace_back("the data contains the token 65535, which tokenizers do not produce: check --data-format");
+    remarks.emplace_back(
+        "the data contains the token 65535, which is more likely a misread value than a token: check --data-format");
   return remarks;
 }
 

@@ -18,7 +18,8 @@ double weight_of(const Signature& signature) {
   return std::max(flops_of(signature), kFlopsPerElement * elements);
 }
 
-// Communication runs in its own queue, beside the threads of the kernels.
+// Communication ops and waits have no thread bounds, because they run in a queue of their own and not on the threads of
+// the kernels.
 bool communicates(const Signature& signature) {
   return signature.op->kind == OpKind::kCommunication || signature.op->kind == OpKind::kWait;
 }

@@ -1,4 +1,4 @@
-// The trace of a step: launches and buffers from its plan, times from its launch times.
+// Makes the trace of a step: launches and buffers come from its plan, times from Executor::launch_times.
 #pragma once
 
 #include <vector>

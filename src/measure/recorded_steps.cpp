@@ -45,7 +45,7 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   for (const GivenOption& option : given) {
     if (is_of_model(option.flag)) {
       throw Error::format(
-          "--{}: describes a model; name the model with --model (custom, or a name from laptime list models), or give "
+          "--{} describes a model; name the model with --model (custom, or a name from laptime list models), or give "
           "only --tokens",
           option.flag);
     }

@@ -96,7 +96,7 @@ double loss_of(const Json& value) {
   return value.get<double>();
 }
 
-// True if a record can use the name for a phase: "data", "all_reduce".
+// True if the name is valid for a phase of a record, such as "data" or "all_reduce".
 bool is_phase_name(std::string_view name) {
   constexpr size_t kLongestName = 32;
   constexpr std::array<std::string_view, 4> kTaken{"step", "inference", "forward_backward", "residue"};

@@ -113,7 +113,7 @@ std::vector<PagePoint> chosen_points(const PageInput& input) {
       point.record = &record;
       worths[found->second] = worth;
     }
-    // A trace with timed steps is not replaced by a plan.
+    // A trace without timed steps, which shows only the plan, never replaces a trace with timed steps.
     if (has_trace &&
         (point.trace == nullptr || point.trace->steps.empty() || (is_better && !input.traces[i]->steps.empty())))
       point.trace = &*input.traces[i];

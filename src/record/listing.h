@@ -22,7 +22,7 @@ enum class Extent : uint8_t {
   kWhole
 };
 
-// The smallest extent that contains a column, named by a metric's tag or by its path.
+// The smallest extent that contains the column. `column` is the tag of a metric, or the path of a field.
 Extent extent_of(std::string_view column);
 
 namespace listing {

@@ -180,7 +180,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(loss_scaling.skipped_steps)},
     {"setup_time", kSeconds, kLower, "time before the first step: plan, kernel trials, memory, weights, data",
      LAPTIME_FIELD(setup.total)},
-    {"placement_time", kSeconds, kLower, "time until the launcher had started the process of the point",
+    {"placement_time", kSeconds, kLower, "time from the start of the launcher until the process of the point runs",
      LAPTIME_FIELD(setup.placement)},
     {"transient_excess", kSeconds, kLower, "time of the first steps minus the time of as many steady steps",
      LAPTIME_FIELD(transient.excess)},

@@ -43,7 +43,9 @@ std::string composites_text(const Explanation& explanation, size_t width) {
 std::string reason_chosen(const std::string& by) {
   if (by == "pinned") return "pinned by --kernels";
   if (by == "measured") return "measured fastest here";
-  return by == "first" ? "first supported; bench times the supported kernels before it runs" : "";
+  return by == "first"
+             ? "first supported, not timed yet; laptime bench times the supported kernels and uses the fastest"
+             : "";
 }
 
 // One line for each reason, with the kernels that are rejected for that reason.

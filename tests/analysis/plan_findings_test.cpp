@@ -102,7 +102,7 @@ TEST(TokenCount, AcceptsUnitsAndRejectsMalformedText) {
   for (const char* text : {"", "free", "-1", "2/day", "nan"}) EXPECT_THROW(parse_hourly_price("--price", text), Error);
 }
 
-TEST(TrainingOptions, RejectPriceWithoutTokensAndTokensWithEpochs) {
+TEST(TrainingOptions, RejectTokensWithEpochsAndPriceAlone) {
   TrainingOptions options;
   options.price = "1/h";
   EXPECT_THROW(options.budget(), Error);

@@ -167,7 +167,7 @@ TEST(Init, AnyRangeMatchesTheWholeTensor) {
   }
 }
 
-TEST(Init, FillsEachDistribution) {
+TEST(Init, FillsParametersFromEachDistribution) {
   const auto filled = [](const ParameterSpec& parameter) {
     std::vector<float> values(4096);
     fill_parameter(parameter, WeightInit::kEdition, 1, 0, values);

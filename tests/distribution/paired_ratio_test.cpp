@@ -114,8 +114,9 @@ TEST(PairedRatio, SeparatesRealDifferencesFromNoise) {
   EXPECT_GE(found, 900);
 }
 
-// With a standard deviation of 1 %, detecting a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds. A difference of
-// 20 %, or rounds without noise, takes the minimum number of rounds.
+// With a standard deviation of 1 %, detecting a difference of 1 % takes (2.576 + 1.645)^2 / 0.955 = 18.7 rounds: normal
+// quantiles for 99 % and 95 %, and the efficiency of the signed-rank test. A difference of 20 %, or rounds without
+// noise, takes the minimum number of rounds.
 TEST(PairedRatio, StatesTheRoundsNeededToDetectADifference) {
   std::vector<double> b;
   b.reserve(99);

@@ -194,7 +194,7 @@ TEST(DefaultRule, SlowNumberOfWarmupStepsNeverChangesOnceKnown) {
   }
 }
 
-TEST(DefaultRule, DescribesEveryStopReason) {
+TEST(DefaultRule, DescribesAndNamesStopReasons) {
   const StoppingRule rule;
   EXPECT_EQ(rule.describe(StopReason::kInterval), "the 95 % interval of the median is within 1 %");
   EXPECT_EQ(rule.describe(StopReason::kEnough),

@@ -103,7 +103,7 @@ class RecordPipe(RecordTest):
         self.assertIsNone(record["config"]["model"])
         self.assertEqual((record["phases"], record["kernels"], record["math_mode"]), ([], [], None))
 
-    def test_accepts_any_phase_name(self):
+    def test_accepts_custom_phase_names_that_are_valid(self):
         _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, phases={"data": 2_000_000}))
         self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "data", "residue"])
         self.assertAlmostEqual(record["time"]["data"]["median"], 0.002, places=12)

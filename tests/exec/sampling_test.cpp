@@ -55,7 +55,7 @@ TEST(SampleSeries, ReportedPartOfASampleIsLongEnough) {
   EXPECT_EQ(std::move(series).finish(false).steps_per_sample, 5);
 }
 
-TEST(SampleSeries, LongStepsDoNotShareASampleOnlyBecauseAShortPartIsReported) {
+TEST(SampleSeries, LongStepsGetASampleEachEvenIfTheReportedPartIsShort) {
   SampleSeries series(StoppingRule({.budget = Seconds{1}}), false, [](const Timeline&) { return Seconds{1e-6}; });
   EXPECT_LT(add_steps(series, 0.1, 3000), 20U);
   EXPECT_EQ(std::move(series).finish(false).steps_per_sample, 1);

@@ -71,7 +71,7 @@ struct Matrix {
   TensorType type;
 };
 
-TEST(LaunchTimes, CountsMatricesWithUnalignedRows) {
+TEST(LaunchTimes, CountsBytesOfMatricesWithUnalignedRows) {
   const std::vector<Matrix> in{{contiguous_type(DType::kBFloat16, {64, 768})},
                                {contiguous_type(DType::kBFloat16, {50257, 768})}};
   const std::vector<Matrix> out{{contiguous_type(DType::kBFloat16, {64, 50257})}};

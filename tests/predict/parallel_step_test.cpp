@@ -177,7 +177,7 @@ TEST(RankBytes, Float32NeedsNoCopiesOfParameters) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 4, wide).gathered, 2 * bytes(Shard::kParameters, 2, {}).gathered);
 }
 
-TEST(RankBytes, UnfusedScoresAreStoredTwiceWithAMask) {
+TEST(RankBytes, UnfusedAttentionStoresScoresTwiceAndAMaskOnce) {
   ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   model.context_length = 100;
   const auto of_score = [&](double value_bytes) {
@@ -250,7 +250,7 @@ TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, frees).gradients, 4e9);
 }
 
-TEST(RankBytes, BalancedStagesCountTheHead) {
+TEST(RankBytes, StageBalancingIncludesTheWorkOfTheHead) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 100'000};
   ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
   step.kv_width = 1000;

@@ -29,7 +29,8 @@ class Expected {
   Expected(const ConformancePoint& point, Arrangement arrangement);
 
   std::vector<std::vector<double>> truth;  // truth[output][row-major index]
-  // Absolute tolerance of each element, as tolerance[output][row-major index], before rounding to the output's type.
+  // Absolute tolerance of each element, as tolerance(kernel)[output][row-major index], for float32 products. The caller
+  // scales it for TF32 and allows for rounding the result to the output's type.
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
   bool has_plain = false;

@@ -1,4 +1,4 @@
-// Short names of types for tests of several layers.
+// Shorthands that tests of several layers use: a size and a tensor type.
 #pragma once
 
 #include "tensor/layout.h"

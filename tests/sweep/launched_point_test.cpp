@@ -31,7 +31,7 @@ std::string quoted_result() {
   return "'" + message_text(result) + "'";
 }
 
-TEST(LaunchedPoint, SendsKnowledgeAndReadsTheResult) {
+TEST(LaunchedPoint, SendsMachineKnowledgeAndReadsTheResult) {
   LaunchedPoint point(shell("read line; test \"$line\" = request || exit 3; " + std::string(kHello) +
                             "read line; test \"$line\" = known || exit 4; echo welcome; printf %s " + quoted_result()),
                       "request\n", kPatience);

@@ -140,7 +140,7 @@ TEST(GrowingTable, ShowsATooLargeValueInALargerUnit) {
   EXPECT_EQ(table.add({.cells = {0.0467}}), " 46.7 ms\n");
 }
 
-TEST(GrowingTable, LongRemarkLeavesTheColumnsTheirSpace) {
+TEST(GrowingTable, LongRemarkDoesNotNarrowTheColumns) {
   Table table = steps();
   const std::string header = text_of(table, {.width = 60}).substr(0, text_of(table, {.width = 60}).find('\n'));
   table.rows[0].remark = "interrupted: stopped by a signal after 10 steps; the times cover the 10 samples taken so far";

@@ -45,7 +45,7 @@ int prepared_for(int threads) {
         wanted, available.bytes,
         fmt::format("the stacks and heaps of {} take {}, {}; {}", counted(threads, "thread"), format_bytes(wanted),
                     available.text(),
-                    one_fits ? "use fewer --threads" : "raise that limit, or lower the stack size (ulimit -s)"));
+                    one_fits ? "lower --threads" : "raise that limit, or lower the stack size (ulimit -s)"));
   }
   grow_stack();
   return threads;

@@ -48,11 +48,11 @@ class SpinTimer {
   const AvailableMemory available = available_memory();
   if (!available.holds(thread_bytes()))
     throw OutOfMemory(thread_bytes(), available.bytes,
-                      fmt::format("cannot start {} threads: the stack and heap of another thread take {}, {}; use "
-                                  "fewer --threads",
+                      fmt::format("cannot start {} threads: one more thread needs {} of stack and heap, {}; "
+                                  "lower --threads",
                                   threads, format_bytes(thread_bytes()), available.text()));
   throw Error::format(
-      "cannot start {} threads: the system allows no more; use fewer --threads, or raise the limit on processes "
+      "cannot start {} threads: the system allows no more; lower --threads, or raise the limit on processes "
       "(ulimit -u, pids.max of the control group)",
       threads);
 }

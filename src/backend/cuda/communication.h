@@ -47,8 +47,8 @@ class CudaBackend::Communication : public GroupQueue {
   CudaBackend& owner_;
   std::unique_ptr<Communicator> communicator_;
   StreamHandle stream_ = nullptr;
-  // Events that order the streams, because marks cannot do so in a graph: `ready_` is recorded after the kernels that
-  // precede a launch, and done_[i] after launch i.
+  // Events that order the streams. Marks cannot do so: in a CUDA graph they are external events, which add no
+  // dependencies. `ready_` is recorded after the kernels that precede a launch, and done_[i] after launch i.
   EventHandle ready_ = nullptr;
   std::vector<EventHandle> done_;
   std::deque<Interval> launches_, waits_;  // reused; in deques, because marks must not move

@@ -308,8 +308,9 @@ constinit const Command kCompare{
     .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =
         "Takes the options of bench; the option with two values defines A and B: laptime compare --mode eager,compile. "
-        "Each round runs both in random order, each in a separate process. There are at least 8 rounds; they end "
-        "when the ratio is known to within half of --within or twice --budget is spent. B is faster or slower if the "
+        "Each round runs both in random order, each in a separate process. At least 8 rounds run; they end "
+        "once the ratio is known to within half of --within, or once twice the time of --budget is spent. B is faster "
+        "or slower if the "
         "99 % "
         "interval of the ratio excludes 1 and extends beyond --within. --program measures one point with two builds. "
         "Two files of records, as bench --output json or peers/run writes them, are matched by name; records with the "

@@ -45,7 +45,7 @@ struct ProfileOptions {
     own("view", "table to show", self.view);
     own("phase", "only launches of this phase; shares are of the whole step", self.phase);
     own("by", "split each kernel, op, class or scope by shape, layer or phase", self.by);
-    own("top", "rows per table; 0 shows all", self.top, {.otherwise = "4 in the summary, 20 in a view"});
+    own("top", "rows per table; 0 shows all", self.top, {.otherwise = "4 in the summary, 20 in other views"});
     own("traced-steps", "time the launches of this many steps, alternating with as many untraced ones",
         self.traced_steps, {.min = 1, .max = kMaxTracedSteps});
     own("compare-modes", "compare eager with compile, row by row, the largest saving first", self.compare_modes);

@@ -101,7 +101,7 @@ TEST(CpuBackendDeathTest, StacksThatDoNotFitAreAnError) {
 #endif
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(open_with_large_stacks(), testing::ExitedWithCode(0),
-              "the stacks and heaps of 4 threads take 288.0 MiB, .*; use fewer --threads");
+              "the stacks and heaps of 4 threads take 288.0 MiB, .*; lower --threads");
 }
 
 int64_t page_faults() {
