@@ -53,7 +53,9 @@ std::string Signature::text() const {
   std::string text = fmt::format("{}(", op->name);
   for (size_t i = 0; i < in.size(); ++i) {
     if (i > 0) text += ", ";
-    text += in[i].text();
+    TensorType type = in[i];
+    type.layout.offset %= kMemoryLineBytes / size_of(type.dtype);
+    text += type.text();
   }
   text += ')';
   if (const std::string attributes_text = attributes.text(); !attributes_text.empty())

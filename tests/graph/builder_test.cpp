@@ -247,6 +247,17 @@ TEST(Signature, TextStatesTheOpItsTypesAndItsAttributes) {
   EXPECT_EQ(signature_of(graph, *graph.producer(y)).text(), "mul_scalar(float32 [3, 2] strides [1, 3]) {value=0.5}");
 }
 
+TEST(Signature, TextIsEqualForSlicesAtMultiplesOfAMemoryLine) {
+  const auto text_of_rows_from = [&](int64_t begin) {
+    TensorType rows = floats({8, 4});
+    rows.layout.offset = begin * 4;
+    return Signature{&kMulScalar, {}, {rows}, {rows}}.text();
+  };
+  EXPECT_EQ(text_of_rows_from(8), text_of_rows_from(0));
+  EXPECT_EQ(text_of_rows_from(64), text_of_rows_from(0));
+  EXPECT_EQ(text_of_rows_from(9), "mul_scalar(float32 [8, 4] offset 4)");
+}
+
 TEST(Costs, SliceBackwardWithAddendMovesOnlyTheSlice) {
   const Signature added{&kSliceBackward,
                         SliceBackwardAttributes{.shape = {8, 4}, .axis = 0, .begin = 2, .step = 1, .addend = true},
