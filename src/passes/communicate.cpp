@@ -16,6 +16,10 @@ namespace laptime {
 namespace {
 
 constexpr size_t kNoBucket = static_cast<size_t>(-1);
+// Buckets of gradients, or of updated parameters, that are under way at once. Whole gradients and workspaces live until
+// the wait, so this bounds their memory; two leave the communication queue busy while the step computes the next
+// bucket.
+constexpr size_t kBucketsInFlight = 2;
 
 bool communicates(const Node& node) { return node.op->kind == OpKind::kCommunication; }
 bool is_gather(const Node& node) { return communicates(node) && node.op->is_made_where_read; }
@@ -234,7 +238,10 @@ class Communicate {
       inputs.push_back(replay_[node.inputs.front()]);
       bucket.old.push_back(node.outputs.front());
     }
-    replay_.to.current = from().nodes[members.back()].annotations;
+    const NodeAnnotations& place = from().nodes[members.back()].annotations;
+    if (reductions_.size() >= kBucketsInFlight) wait_for(reductions_[reductions_.size() - kBucketsInFlight], place);
+    reductions_.push_back(buckets_.size());
+    replay_.to.current = place;
     bucket.results = replay_.to.emit(*op, bucket.attributes, inputs);
     for (size_t i = 0; i < members.size(); ++i) {
       replay_.bind(bucket.old[i], bucket.results[i]);
@@ -329,6 +336,7 @@ class Communicate {
   std::vector<Pending> pending_;
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;                       // old value -> its bucket
+  std::vector<size_t> reductions_;                      // buckets other than gathers, in the order of their start
   std::map<size_t, size_t> started_;                    // use -> bucket
   std::map<size_t, size_t> use_of_bucket_;              // bucket -> use
   std::map<std::pair<size_t, ValueId>, ValueId> made_;  // use, old value -> gathered value, or a view or copy of one

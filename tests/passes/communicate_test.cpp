@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,21 @@ TEST(Communicate, ParametersAreGatheredBeforeEachUse) {
   }
   // The embedding, the final norm and the head are gathered too.
   EXPECT_GE(gathers.size(), 6U);
+}
+
+// Whole gradients live until the wait, so a step that waits at its end would hold all of them.
+TEST(Communicate, TwoBucketsOfGradientsAreUnderWayAtMost) {
+  for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters}) {
+    const Graph graph = communicating_step(config_of(shard, "1B"));
+    std::set<int32_t> under_way;  // first results of started buckets
+    size_t most = 0;
+    for (const Node& node : graph.nodes) {
+      if (node.op == &kWaitForRanks) under_way.erase(node.inputs.front().index);
+      if (node.op == &kAllReduce || node.op == &kReduceScatter) under_way.insert(node.outputs.front().index);
+      most = std::max(most, under_way.size());
+    }
+    EXPECT_EQ(most, 2U) << name_of(shard);
+  }
 }
 
 TEST(Communicate, WaitsForAllCommunication) {
