@@ -38,7 +38,7 @@ class Processes(unittest.TestCase):
             self.assertFalse(trace.exists())
 
 
-    def test_output_file_is_replaced_as_a_whole(self):
+    def test_replaces_the_output_file_atomically(self):
         with tempfile.TemporaryDirectory() as folder:
             program, kept = Path(folder, "laptime"), Path(folder, "kept.json")
             times = {phase: {"median": 0.5} for phase in attention.PHASES}

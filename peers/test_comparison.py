@@ -292,7 +292,7 @@ class Comparison(unittest.TestCase):
         self.assertIn(" WRONG", comparison.markdown(comparison.summary_rows([result])))
         self.assertEqual(result["ratios"], {"laptime-eager": {}})
 
-    def test_a_column_whose_losses_become_nan_in_any_round_is_wrong(self):
+    def test_marks_columns_whose_losses_become_nan(self):
         good, lost = record([1.0], [9.0, 8.0]), record([0.5], [9.0, float("nan")])
         for rounds in ([lost, good], [good, lost]):
             result = compared(laptime_eager=[good, good], jax=[record([2.0], [9.0, 8.0])] * 2, pytorch_tuned=rounds)
@@ -314,7 +314,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(comparison.loss_difference(record([1.0], [0.25]), record([1.0], [0.0])), 0.25)
         self.assertEqual(comparison.loss_difference(record([1.0], [0.0]), record([1.0], [0.0])), 0.0)
 
-    def test_golden_losses_that_become_nan_fail(self):
+    def test_nan_loss_fails_the_golden_check(self):
         meta = {"steps": 3, "torch_error": {}} | {f"losses_{dtype}": [3.0, 2.0, 1.0] for dtype in check_golden.FLOOR}
         for got, code in (([3.0, 2.0, 1.0], 0), ([3.0, float("nan"), 1.0], 1)):
             with (
@@ -444,7 +444,7 @@ class Processes(unittest.TestCase):
         at = words.index("--ncores-per-instance")
         self.assertEqual((words[at + 1], words[at + 2][:2]), ("4", "--"))
 
-    def test_points_are_the_product_of_the_lists(self):
+    def test_points_are_all_combinations_of_the_lists(self):
         options = argparse.Namespace(**dict.fromkeys(step_program.AXES, "a,b") | {"context": None, "model": "a"})
         self.assertEqual(len(list(step_program.points(options))), 2**4)
 

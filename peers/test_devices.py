@@ -138,20 +138,20 @@ class CardMemory(unittest.TestCase):
         self.device = devices.Cuda.__new__(devices.Cuda)
         self.device.torch = self.card
 
-    def test_peaks_leave_out_workspaces_of_products(self):
+    def test_peaks_exclude_product_workspaces(self):
         self.card.multiply(1000)
         self.card.tensors = 10
         want = {"peak_bytes": 1000, "requested_bytes": 900, "reserved_bytes": 1200}
         self.assertEqual(self.device.memory(), want)
 
-    def test_held_bytes_leave_out_workspaces_of_products(self):
+    def test_held_bytes_exclude_product_workspaces(self):
         for workspace in (0, self.card.WORKSPACE):  # of a product before
             self.card.workspace = workspace
             with self.device.held_bytes() as held:
                 self.card.multiply(500)
             self.assertEqual(held, [500])
 
-    def test_without_a_way_to_free_workspaces_peaks_include_them(self):
+    def test_peaks_include_workspaces_that_cannot_be_freed(self):
         self.card._C = argparse.Namespace()
         self.card.multiply(1000)
         self.assertEqual(self.device.memory()["peak_bytes"], 1000 + self.card.WORKSPACE)
@@ -217,7 +217,7 @@ class Comparison(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    def test_runs_a_whole_gpu_case_with_a_stub_of_laptime(self):
+    def test_runs_a_whole_gpu_case_with_a_fake_laptime(self):
         given = {"batch_size": 4, "context_length": 512, "optimizer": "torch", "warmup": 0, "steps": 2}
         config = model_config.resolve("small", "2025", given) | {
             **{"dtype": "tf32", "pass": "step", "device": "cuda", "threads": 1, "mode": "compile", "system": "laptime"},

@@ -60,7 +60,7 @@ class Columns(unittest.TestCase):
         self.assertEqual(library, {"laptime", "transformers"})
         self.assertEqual({c.system for c in comparison.of_model(every, False)}, {"laptime", "pytorch", "jax"})
 
-    def test_rejects_a_case_without_columns(self):
+    def test_rejects_a_case_that_no_column_can_run(self):
         words = [sys.executable, PEERS / "run", "--cases", "SmolLM2-135M:2x8:f32", "--columns", "jax"]
         done = subprocess.run(words, capture_output=True, text=True)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
@@ -85,7 +85,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(list(found[0]["time"]), ["forward", "backward", "optimizer", "step"])
         self.assertEqual(found[0]["config"]["num_kv_heads"], 1)
 
-    def test_makes_a_folder_with_weights_from_a_config_file(self):
+    def test_makes_a_model_folder_from_a_config_file(self):
         with tempfile.TemporaryDirectory() as folder:
             source, made = Path(folder, "config.json"), Path(folder, "made")
             source.write_text((GOLDEN / "qwen3/config_v4.json").read_text())

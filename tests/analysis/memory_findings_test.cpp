@@ -96,7 +96,7 @@ TEST(SavedBytes, EqualLayersMergeAndPartsAddUp) {
   EXPECT_EQ(saved.parts[0].count, 2);
 }
 
-TEST(SavedBytes, MergesShapesThatDifferOnlyInAFoldedBatch) {
+TEST(SavedBytes, MergesFoldedAndUnfoldedBatchShapes) {
   MadeTrace made;
   made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
   made.buffer(48, 0, 0, true, "activation", "", "[1, 6, 2]");
@@ -114,7 +114,7 @@ TEST(SavedBytes, FormatsLayerRanges) {
   EXPECT_EQ(layers_text({0, 1, 2, 4, 6, 7}), "layers 0-2, 4, 6-7");
 }
 
-TEST(TensorNames, RemovesLayerNumbersFromNames) {
+TEST(TensorNames, OmitTheLayerNumber) {
   EXPECT_EQ(any_layer("m/layers.12.attn.q_proj.weight"), "m/layers.*.attn.q_proj.weight");
   EXPECT_EQ(any_layer("w1"), "w1");
   EXPECT_EQ(any_layer(""), "");

@@ -60,7 +60,7 @@ TEST(TrainingTime, UsesThePredictionIfNothingWasMeasured) {
   EXPECT_EQ(found->trust, FindingTrust::kPredicted);
 }
 
-TEST(TrainingTime, MeasuredTimeHasNoIntervalOfAPrediction) {
+TEST(TrainingTime, MeasuredTimeOmitsThePredictionInterval) {
   Record record = measured(2);
   record.prediction.low = 2.5;
   record.prediction.high = 3;
@@ -74,7 +74,7 @@ TEST(TrainingTime, WholeNumberOfStepsIsNotRoundedUp) {
     EXPECT_EQ(training_time(measured(0.1 / i), {.tokens = 1024e3})->number("steps"), 1000) << i;
 }
 
-TEST(TrainingTime, ReportsTheEnergyThatASensorMeasured) {
+TEST(TrainingTime, ReportsEnergyMeasuredByASensor) {
   Record record = measured(1);
   EXPECT_FALSE(training_time(record, {.tokens = 10'240})->has("kwh"));
   record.machine.json()["sensors"] = Json{{"joules_per_step", 720.0}};
@@ -102,7 +102,7 @@ TEST(TokenCount, AcceptsUnitsAndRejectsMalformedText) {
   for (const char* text : {"", "free", "-1", "2/day", "nan"}) EXPECT_THROW(parse_hourly_price("--price", text), Error);
 }
 
-TEST(TrainingOptions, RejectTokensWithEpochsAndPriceAlone) {
+TEST(TrainingOptions, RejectIncompleteOrConflictingOptions) {
   TrainingOptions options;
   options.price = "1/h";
   EXPECT_THROW(options.budget(), Error);
@@ -123,7 +123,7 @@ TEST(PublishedBounds, MatchTheDocumentedTable) {
   }
 }
 
-TEST(PublishedBounds, DependOnModeAndSizeOfTheType) {
+TEST(PublishedBounds, DependOnModeAndElementSize) {
   EXPECT_EQ(published_ratio("float16", "eager")->times, published_ratio("bfloat16", "eager")->times);
   EXPECT_EQ(published_ratio("float32", "compile")->high, 4.30);
   EXPECT_FALSE(published_ratio("float32", "fast").has_value());

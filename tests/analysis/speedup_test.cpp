@@ -27,7 +27,7 @@ Record with(Record record, const char* key, const Json& value, double median) {
   return record;
 }
 
-TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
+TEST(Speedup, ComparesWithTheFloat32EagerBaseline) {
   std::vector<Record> records = stored_records();
   const Speedups speedups = speedups_of(records);
   EXPECT_NEAR(value_of(speedups.speedup(records[1], "")), 1.3343 / 0.7330, 1e-12);

@@ -69,7 +69,7 @@ TEST_F(TraceFindings, BoundsAreUnknownWithoutRates) {
   EXPECT_EQ(one("rates").kind, "");
 }
 
-TEST_F(TraceFindings, ClassWithLittleTrafficIsInCache) {
+TEST_F(TraceFindings, MarksClassesThatFitInCache) {
   trace_.bandwidth = 8e9;
   EXPECT_TRUE(one("class_share", "softmax").values.json().at("in_cache").get<bool>());
   trace_.cache_bytes = 3000;  // smaller than the traffic of softmax
@@ -83,7 +83,7 @@ TEST_F(TraceFindings, PhaseTimesNameTheLargestClass) {
   EXPECT_NEAR(forward.number("class_share"), 900.0 / 950, 1e-12);
 }
 
-TEST_F(TraceFindings, SplitsTheMinimumTimeOfAPassIntoArithmeticAndMemory) {
+TEST_F(TraceFindings, SplitsTheMinimumTimeIntoArithmeticAndMemory) {
   const Finding bound = one("pass_bound");
   EXPECT_NEAR(bound.number("arithmetic_s"), 800e-9, 1e-15);
   EXPECT_NEAR(bound.number("memory_s"), 150e-9, 1e-15);
@@ -111,7 +111,7 @@ TEST_F(TraceFindings, ComparesLaunchSumWithTheUntracedStep) {
   EXPECT_NEAR(one("launch_sum").number("ratio_high"), 0.5, 1e-12);
 }
 
-TEST_F(TraceFindings, DisturbedTracesAreRough) {
+TEST_F(TraceFindings, LowersTheTrustInDisturbedTraces) {
   trace_.steps.assign(8, trace_.steps.front());
   trace_.untraced.assign(8, trace_.steps.front().total);
   EXPECT_EQ(one("class_share", "matmul").trust, FindingTrust::kMeasured);

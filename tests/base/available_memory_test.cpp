@@ -44,7 +44,7 @@ TEST(SmallestBound, NamesTheBoundAndHowItIsComputed) {
   EXPECT_EQ(smallest_bound(bounds).bound_by, "the data limit (ulimit -d): 2.000 GiB - 512.0 MiB in use");
 }
 
-TEST(SmallestBound, ReserveReducesTheAddressSpaceLimitNotMemAvailable) {
+TEST(SmallestBound, ReserveReducesOnlyTheAddressSpaceLimit) {
   MemoryBounds bounds;
   bounds.mem_available = 2 * kGiB;
   bounds.reserve = kGiB;

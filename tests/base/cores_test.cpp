@@ -96,7 +96,7 @@ TEST(DefaultThreads, CountsHardwareThreadsIfCoresAreUnknown) {
   EXPECT_EQ(default_threads(root.path()).threads, 3);
 }
 
-TEST(AllowedCores, FollowAffinityThenOnlineCores) {
+TEST(AllowedCores, PreferAffinityToOnlineCores) {
   const FakeRoot root;
   EXPECT_TRUE(allowed_cores(root.path()).empty());
   root.write("sys/devices/system/cpu/online", "0-1\n");

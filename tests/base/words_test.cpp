@@ -6,7 +6,7 @@
 namespace laptime {
 namespace {
 
-TEST(Words, QuoteEscapesControlCharacters) {
+TEST(Words, QuoteEscapesAndShortensText) {
   EXPECT_EQ(quote("small"), "'small'");
   EXPECT_EQ(quote("\x1b[2J\n"), "'\\x1b[2J\\x0a'");
   EXPECT_EQ(quote(std::string(81, 'a')), "'" + std::string(80, 'a') + "...'");

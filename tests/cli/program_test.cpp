@@ -411,7 +411,7 @@ TEST(Args, ExamplesParse) {
 }
 
 // An unset variable in a script expands to an empty value.
-TEST(Args, EmptyValueIsAnErrorForEveryOption) {
+TEST(Args, RejectsAnEmptyValueForEveryOption) {
   for (const Command* const command : commands()) {
     for (const OptionRow& row : command->options()) {
       const std::string flag = fmt::format("--{}", row.option.flag);
@@ -446,7 +446,7 @@ TEST(Args, ErrorsNameTheMistake) {
 }
 
 // Any sequence of words parses as a command or throws Error.
-TEST(Args, SlowRandomArgumentsParseOrThrowError) {
+TEST(Args, SlowParsesOrRejectsRandomArguments) {
   std::vector<std::string> pool{"bench",  "explain", "verify",  "show",  "list",     "help", "--",   "-",    "--help",
                                 "-h",     "=",       "--=",     "--x=y", "-1",       "1,2",  ",",    "auto", "none",
                                 "true",   "small",   "{model}", "[",     "[a,b]",    "\"",   "'",    "\n",   "",

@@ -118,7 +118,7 @@ TEST(ParallelPlan, Float32NeedsMoreActivationBytes) {
 }
 
 // plan_parallel extrapolates from two layers of a rank, whereas prepare() plans all layers.
-TEST(ParallelPlan, SlowBytesOfOneRankMatchAPlanOfAllLayers) {
+TEST(ParallelPlan, SlowMatchesTheBytesOfAPlanOfAllLayers) {
   SharePlans plans;
   struct Case {
     const char *edition, *dtype, *mode, *recompute;
@@ -182,7 +182,7 @@ TEST(ParallelPlan, MemoryLimitLowersTheAvailableBytes) {
   EXPECT_DOUBLE_EQ(available("400GiB"), plan_parallel(step(), Program::kMegatron, choice(8), plans).available);
 }
 
-TEST(ParallelPlan, CroppedContextShortensTheStep) {
+TEST(ParallelPlan, CroppedContextReducesTheTokensOfAStep) {
   SharePlans plans;
   const RunConfig config = resolve({{"model", "small"},
                                     {"edition", "gpt2"},
@@ -198,7 +198,7 @@ TEST(ParallelPlan, CroppedContextShortensTheStep) {
   EXPECT_EQ(share_of(plan.run).model.context_length, 256);
 }
 
-TEST(ParallelPlan, SuggestsMicroBatchesOfOneSequenceForTensorParallelRanks) {
+TEST(ParallelPlan, SuggestsTensorParallelismWithSmallMicroBatches) {
   SharePlans plans;
   const RunConfig config = step({{"context", "65536"}});
   EXPECT_EQ(remedy_of(config, Program::kMegatron, choice(8, 1, Shard::kNone), plans),
@@ -212,7 +212,7 @@ TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   EXPECT_THAT(remedy_of(step(), Program::kMegatron, dear, plans), HasSubstr("--shard parameters"));
 }
 
-TEST(ParallelPlan, SlowSearchFindsTheFastestPlanThatFits) {
+TEST(ParallelPlan, SlowFindsTheFastestPlanThatFits) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(step(), Program::kMegatron, 8, plans);
   ASSERT_GT(found.size(), 10U);
@@ -230,7 +230,7 @@ TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {
   EXPECT_TRUE(best_plans(small("roofline:h100"), Program::kLaptime, 3, plans).empty());
 }
 
-TEST(Prices, MustBeNumbersForKnownMachines) {
+TEST(Prices, RejectWordsAndUnknownMachines) {
   EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
   EXPECT_THROW(parse_prices("h100 = \"2\"\n", "p.toml"), Error);
   try {

@@ -118,7 +118,7 @@ TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
   EXPECT_THAT(described(row(",megatron,", ",xla (jax pax),")).refusal, HasSubstr("XLA"));
 }
 
-TEST(DescribedRun, ChoosesTheSmallestLayoutIfNoneIsStated) {
+TEST(DescribedRun, ChoosesALayoutThatFitsIfNoneIsStated) {
   const DescribedRun run = described(row("tp=4 pp=4 cp=2 vp=5", "not stated"));
   ASSERT_EQ(run.refusal, "");
   EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit on one GPU

@@ -84,7 +84,7 @@ TEST(RecordedRuns, UseTheCroppedContext) {
   EXPECT_EQ(run.step.micro_batches, 1);
 }
 
-TEST(RecordedRuns, KeepFloat32WithBFloat16Moments) {
+TEST(RecordedRuns, StayInFloat32WithBFloat16Moments) {
   Record wide = record("", R"(, "moments": "bfloat16")");
   wide.config.json()["dtype"] = "float32";
   EXPECT_EQ(described(runs_of_records({wide})[0]).config.dtype, Precision::kFloat32);
@@ -111,7 +111,7 @@ TEST(RecordedRuns, KeepHeadsAndSharedEmbedding) {
   EXPECT_DOUBLE_EQ(run_of("false").step.parameters - run.step.parameters, 10000 * 768);
 }
 
-TEST(RecordedRuns, MixedArithmeticIsAutocast) {
+TEST(RecordedRuns, TreatMixedDtypeAsAutocast) {
   const auto run_of = [](const char* dtype) {
     Record mixed = record("");
     mixed.config.json()["dtype"] = dtype;

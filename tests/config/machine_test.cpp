@@ -78,7 +78,7 @@ TEST(DataSheet, LinkFieldsMustBeCompleteOrAbsent) {
   EXPECT_EQ(machine.network_bandwidth, 200e9);
 }
 
-TEST(DataSheet, ErrorsOfPredictionsMustBeCompleteAndARange) {
+TEST(DataSheet, RejectsIncompleteOrInvalidErrorRanges) {
   for (const std::string mode : {"eager", "compile", "parallel"}) {
     const std::string start = fmt::format("{0}{1}_figures = 12\n{1}_error = 0.05\n", kPaper, mode);
     const auto range = [&](const std::string& low, const std::string& high) {
@@ -154,7 +154,7 @@ TEST(DataSheet, ShippedMachinesAreValid) {
   }
 }
 
-TEST(DataSheet, RatesOfNarrowTypesAreDense) {
+TEST(DataSheet, RatesOfNarrowTypesExcludeSparsity) {
   const DataSheet machine = find_machine("rtx-pro-6000");
   EXPECT_EQ(machine.float8, 2 * machine.bfloat16);
   EXPECT_EQ(machine.float4, 4 * machine.bfloat16);

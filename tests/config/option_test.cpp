@@ -153,7 +153,7 @@ TEST(Option, NoneResetsOptionalValues) {
   EXPECT_THAT(refusal("clip-norm", "auto"), HasSubstr("not a number"));
 }
 
-TEST(OptionTable, EveryValueReadsBackFromItsText) {
+TEST(OptionTable, ValuesRoundTripThroughText) {
   RunConfig config;
   config.model.edition = Edition::kGpt2;
   config.lr = 0.1 + 0.2;

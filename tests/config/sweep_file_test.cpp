@@ -218,7 +218,7 @@ TEST(SweepFile, ShippedSweepsExpand) {
 }
 
 // `laptime attention` runs the grid of sweeps/attention.toml, in eager mode by default.
-TEST(SweepFile, AttentionFileHasTheGridOfTheCommand) {
+TEST(SweepFile, AttentionSweepMatchesTheAttentionCommand) {
   const Sweep file = read_sweep_file(std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps/attention.toml");
   for (const Axis& axis : attention_sweep().axes) {
     const auto stated =

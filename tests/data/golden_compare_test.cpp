@@ -107,7 +107,7 @@ TEST(GoldenCompare, ErrorOfATwoElementGradientIsRelativeToOtherGradients) {
 }
 
 // One element of the tensor has a gradient below 1.2e-8, and its neighbours have gradients of at least 1e-4.
-TEST(GoldenCompare, SkipsWeightsWithNearZeroGradientAfterSteps) {
+TEST(GoldenCompare, SkipsWeightsWithNearZeroGradients) {
   const GoldenCase golden = read_golden(golden_path("tiny_gpt2"));
   const std::string name = "layers.0.attn.output_proj.weight";
   const std::vector<double> gradient = truth_of(golden, "grad/" + name);
@@ -158,7 +158,7 @@ TEST(GoldenCompare, ComparesFloatValues) {
   EXPECT_LT(result.distance, 6e-8);
 }
 
-TEST(GoldenCompare, SampledFilesCompareOnlySampledElements) {
+TEST(GoldenCompare, ComparesOnlyTheSampledElements) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const GoldenTensor stored = stored_tensor(golden, "logits");
   ASSERT_EQ(stored.positions.size(), 64U);

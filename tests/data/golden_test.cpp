@@ -104,7 +104,7 @@ TEST(Golden, ReadsTheFields) {
   EXPECT_EQ(run_config_of(golden, Precision::kBFloat16).loss_scale, "none");
 }
 
-TEST(Golden, SlowEveryFilePassesComparisonWithItself) {
+TEST(Golden, SlowFindsEveryFileEqualToItself) {
   for (const std::string& path : golden_files()) {
     SCOPED_TRACE(path);
     const GoldenCase golden = read_golden(path);
@@ -256,7 +256,7 @@ std::string message_for(const Parts& parts) {
   return message;
 }
 
-TEST(Golden, SlowMalformedMetadataIsRejected) {
+TEST(Golden, SlowRejectsMalformedMetadata) {
   const auto message = [](const char* pointer, const Json& value) {
     Parts parts("tiny_2025");
     at_pointer(parts.metadata, pointer) = value;
@@ -297,7 +297,7 @@ TEST(Golden, SlowMalformedMetadataIsRejected) {
   }
 }
 
-TEST(Golden, InvalidMetadataJsonIsRejected) {
+TEST(Golden, RejectsInvalidMetadataJson) {
   const auto refused = [](const std::string& text) {
     const std::string header = Json{{"__metadata__", {{"laptime", text}}}}.dump();
     const WrittenFile file("a.safetensors", safetensors_bytes(header, ""));
@@ -314,7 +314,7 @@ TEST(Golden, InvalidMetadataJsonIsRejected) {
   EXPECT_SAYS(error_of([&] { read_golden(plain.path()); }), "not a file of stored PyTorch values");
 }
 
-TEST(Golden, MissingOrMisshapenTensorsAreRejected) {
+TEST(Golden, RejectsMissingOrMisshapenTensors) {
   Parts missing("tiny_2025");
   missing.drop("grad/ln_final.weight");
   EXPECT_SAYS(message_for(missing), "'sample_at/grad/ln_final.weight'");
@@ -336,7 +336,7 @@ TEST(Golden, MissingOrMisshapenTensorsAreRejected) {
 }
 
 // A mutated metadata text is either read or rejected with an Error.
-TEST(Golden, SlowSurvivesMutations) {
+TEST(Golden, SlowSurvivesMutatedMetadata) {
   const Parts parts("head64_2025");
   const std::string good = parts.metadata.dump();
   const WrittenFile file("a.safetensors", parts.bytes());

@@ -71,7 +71,7 @@ TEST(Init, NormalHasTheExpectedMoments) {
   EXPECT_LT(std::fabs(moments.lag1), kSigmas * kSigmaOfMean);
 }
 
-TEST(Init, SlowNormalFollowsItsDistribution) { EXPECT_LT(kolmogorov(normal(1), phi), kKolmogorovLimit); }
+TEST(Init, SlowFollowsTheNormalDistribution) { EXPECT_LT(kolmogorov(normal(1), phi), kKolmogorovLimit); }
 
 TEST(Init, NormalTailsHaveTheExpectedCounts) {
   const std::vector<float> values = normal(1);
@@ -88,7 +88,7 @@ TEST(Init, NormalTailsHaveTheExpectedCounts) {
 
 // Values are drawn by inverting the distribution function, so each magnitude must be the quantile that the random bits
 // select.
-TEST(Init, NormalIsTheQuantileOfTheRandomBits) {
+TEST(Init, NormalValuesAreQuantilesOfTheRandomBits) {
   const Stream stream(3, "w");
   const std::vector<float> values = normal(1);
   double worst = 0;
@@ -113,7 +113,7 @@ TEST(Init, TruncatedNormalEndsAtThreeStd) {
   }
 }
 
-TEST(Init, SlowTruncatedNormalHasTheExpectedDistribution) {
+TEST(Init, SlowFollowsTheTruncatedNormalDistribution) {
   const std::vector<float> values = truncated(1);
   const Moments moments = moments_of(values);
   const double density = std::exp(-4.5) / std::sqrt(2 * M_PI);

@@ -242,7 +242,7 @@ class Mutations {
 };
 
 // Every mutated header is either read, with all tensors inside the file, or rejected; sanitizers detect memory errors.
-TEST(Safetensors, HeaderSurvivesMutations) {
+TEST(Safetensors, SurvivesMutatedHeaders) {
   Mutations mutations;
   int read = 0;
   int refused = 0;
@@ -263,7 +263,7 @@ TEST(Safetensors, HeaderSurvivesMutations) {
   EXPECT_GT(refused, 10'000);
 }
 
-TEST(Safetensors, ShrinkingFileThrows) {
+TEST(Safetensors, RejectsAFileThatShrinks) {
   const std::string header = "{" + entry("a", "F32", "[100000]", 0, 400'000) + "}";
   const WrittenFile file("a.safetensors", safetensors_bytes(header, std::string(400'000, '\0')));
   const SafetensorsFile opened(file.path());
@@ -272,7 +272,7 @@ TEST(Safetensors, ShrinkingFileThrows) {
   EXPECT_SAYS(error_of([&] { opened.read<float>(opened.tensor("a")); }), "do not change it during a run");
 }
 
-TEST(Safetensors, FileSurvivesMutations) {
+TEST(Safetensors, SurvivesMutatedFiles) {
   Mutations mutations;
   const WrittenFile file("a.safetensors", "");
   int read = 0;

@@ -131,14 +131,14 @@ TEST(Tokens, SourceFollowsContextVocabularyAndFormatOptions) {
   EXPECT_SAYS(error_of([&] { make_token_source(config); }), "llm.c");
 }
 
-TEST(Tokens, ShrinkingFileThrows) {
+TEST(Tokens, RejectsAFileThatShrinks) {
   const WrittenFile file("a.txt", std::string(100'000, 'a'));
   const FileTokens source(TokenData(file.path(), DataFormat::kAuto), 1, 256, 1000, Batches::kFresh);
   file.write("short");
   EXPECT_SAYS(error_of([&] { batch_of(source, 0, 4000); }), "had 100000 bytes");
 }
 
-TEST(Tokens, SurvivesMutations) {
+TEST(Tokens, SurvivesMutatedFiles) {
   const std::string good = llmc_bytes(counted(40));
   const WrittenFile file("a.bin", good);
   std::mt19937_64 random(2);  // the same mutations in every run

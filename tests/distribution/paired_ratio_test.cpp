@@ -29,7 +29,7 @@ TEST(PairedRatio, IsTheMedianOfPairwiseAverages) {
 }
 
 // For n rounds, P(W = 0) is 2^-n in Wilcoxon's test: 1/128 exceeds 0.5 %, and 1/256 does not.
-TEST(PairedRatio, HasAnIntervalFromEightRounds) {
+TEST(PairedRatio, NeedsEightRoundsForAnInterval) {
   std::vector<double> b{1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07};
   EXPECT_FALSE(paired_ratio(std::vector<double>(7, 1.0), b).interval);
   b.push_back(1.08);

@@ -91,7 +91,7 @@ TEST(DefaultRule, CountsTimeBetweenSteps) {
 }
 
 // Only a tenth of each step is reported. The budget applies to the clock, not to the sum of the reported parts.
-TEST(DefaultRule, BudgetAppliesToTheClockNotToReportedParts) {
+TEST(DefaultRule, BudgetIncludesUnreportedTime) {
   const auto part = [](int64_t i) { return i % 2 == 0 ? 0.1 : 0.15; };
   const StoppedRun run = run_until_stop(StoppingRule({.patience = 1}), part, 0.9);
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
@@ -143,7 +143,7 @@ TEST(DefaultRule, StopsIfDoublingTheSamplesWouldNotHelp) {
   EXPECT_LT(run.ends.back(), 12);
 }
 
-TEST(DefaultRule, SlowNoiseDoesNotProlongTheWarmup) {
+TEST(DefaultRule, SlowKeepsTheWarmupShortDespiteNoise) {
   RandomSamples random(15);
   int64_t longest = 0;
   for (int trial = 0; trial < 50; ++trial) {
@@ -154,7 +154,7 @@ TEST(DefaultRule, SlowNoiseDoesNotProlongTheWarmup) {
 }
 
 // On a busy machine, even twice as many 0.27 s steps would not determine the median within 5 %.
-TEST(DefaultRule, StopsIfDoublingTheSamplesWouldLeaveTheMedianRough) {
+TEST(DefaultRule, GivesUpIfTheNoiseIsTooLarge) {
   RandomSamples random(17);
   const StoppedRun run =
       run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * std::exp(0.6 * random.normal()); });
@@ -175,7 +175,7 @@ TEST(DefaultRule, StopsIfSamplesDoNotNarrowTheInterval) {
   EXPECT_LT(run.ends.back(), 30);
 }
 
-TEST(DefaultRule, SlowNumberOfWarmupStepsNeverChangesOnceKnown) {
+TEST(DefaultRule, SlowNeverChangesTheWarmupOnceKnown) {
   RandomSamples random(12);
   for (int trial = 0; trial < 20; ++trial) {
     const StoppingRule rule;
@@ -208,7 +208,7 @@ TEST(DefaultRule, DescribesAndNamesStopReasons) {
   EXPECT_EQ(name_of(StopReason::kFixed), "fixed");
 }
 
-TEST(DefaultRule, RejectsFailingClock) {
+TEST(DefaultRule, RejectsNaN) {
   std::vector<double> steps(15, 0.1);
   steps[7] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(StoppingRule().decide(steps, std::vector<double>(15, 2.0)), Error);

@@ -51,7 +51,7 @@ TEST(Summary, OneSampleHasNoDeviationOrInterval) {
   EXPECT_EQ(summary.p90, 0.75);
 }
 
-TEST(Summary, HasAnIntervalFromSixSamples) {
+TEST(Summary, NeedsSixSamplesForAnInterval) {
   EXPECT_FALSE(summarize(std::vector<double>{1, 2, 3, 4, 5}).ci_low.has_value());
   EXPECT_TRUE(summarize(std::vector<double>{1, 2, 3, 4, 5, 6}).ci_low.has_value());
 }

@@ -67,7 +67,7 @@ TEST(Verdict, TrendOfAFewPercentIsNoisy) {
 }
 
 // With noise of 4 %, medians of five samples usually differ by more than 1 %. Such noise must not count as drift.
-TEST(Verdict, NoiseIsNotADrift) {
+TEST(Verdict, NoiseDoesNotCountAsDrift) {
   RandomSamples random(30);
   int drifting = 0;
   for (int trial = 0; trial < 200; ++trial)
@@ -76,7 +76,7 @@ TEST(Verdict, NoiseIsNotADrift) {
 }
 
 // Samples as in a quickstart run on a shared machine: a median of 143.6 ms, and two slow steps.
-TEST(Verdict, PreciseMedianWithALargeDeviationIsNotUnstable) {
+TEST(Verdict, PreciseMedianWithTwoSlowStepsIsNoisy) {
   const std::vector<double> samples{0.1436, 0.1417, 0.1453, 0.1430, 0.1428, 0.1441, 0.2011, 0.1445, 0.1399, 0.1450,
                                     0.1433, 0.1410, 0.1971, 0.1438, 0.1420, 0.1442, 0.1429, 0.1455, 0.1405, 0.1437};
   const Judgement judgement = judge(observe(samples));

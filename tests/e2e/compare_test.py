@@ -141,7 +141,7 @@ class ComparePrograms(CompareTest):
         self.assertEqual(len(report["tables"]["rounds"]), 8)
         self.assert_ok(self.compare(*PREDICTED, "--program", f"{BINARY},{BINARY}", "--fail-above", "5%"))
 
-    def test_plans_rounds_without_steps_that_programs_do_not_run(self):
+    def test_plans_rounds_from_the_steps_that_programs_run(self):
         done = self.bench(*PREDICTED, "--warmup", "2", "--steps", "3", "--output", "jsonl", "--columns", "all")
         record = json.loads(done.stdout)
         record["time"]["step"]["mean"] = 0.01
@@ -286,7 +286,7 @@ class CompareFiles(CompareTest):
         self.assertEqual(self.gate([self.process(record) | unstable]), 3)
         self.assertIn("1 of 1 records are unstable", self.done.stderr)
 
-    def test_samples_of_one_process_are_not_independent(self):
+    def test_does_not_pool_the_samples_of_processes(self):
         # Six processes on each side, whose levels differ by up to 12 %. Pooling all samples would wrongly show a
         # difference.
         record = self.measure("a.json")[0]

@@ -133,7 +133,7 @@ class Signals(ProgramTest):
 
 
 class Limits(ProgramTest):
-    def test_a_small_stack_is_an_error(self):
+    def test_reports_a_stack_that_is_too_small(self):
         size = 64 << 10
         done = self.laptime("bench", *CPU, "--store", "none",
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (size, size)))

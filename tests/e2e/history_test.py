@@ -46,7 +46,7 @@ class History(ProgramTest):
         self.assertIn("no change of level", self.history("--within", "50%").stdout)
         self.assertIn("no change of level", self.history("--metric", "peak_memory").stdout)
 
-    def test_leaves_out_the_records_of_comparisons(self):
+    def test_excludes_the_records_of_comparisons(self):
         for _ in range(4):
             self.assert_ok(self.bench(*MEASURED))
 

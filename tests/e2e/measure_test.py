@@ -91,7 +91,7 @@ class Measure(ModuleTest):
             pass
         self.assertFalse(self.store.exists() and self.stored())
 
-    def test_drift_is_not_stable(self):
+    def test_drifting_times_are_not_rated_stable(self):
         lengths = iter(range(1, 1000))
         clock = VirtualClock()
         with mock.patch("laptime.steps.time", clock):

@@ -153,7 +153,7 @@ class Memory(ProgramTest):
         self.assert_ok(done)
         self.assertIn("one of summary, phases, accounts, saved, largest, timeline, all", " ".join(done.stdout.split()))
 
-    def test_several_points_are_one_table(self):
+    def test_several_points_share_one_report(self):
         (report,) = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--pass", "inference,step",
                                  "--dtype", "float32,bfloat16")
         self.assertEqual(len(rows(report, "peaks")), 8)

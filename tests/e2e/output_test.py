@@ -273,7 +273,7 @@ class Memory(ProgramTest):
         self.assertIn("predicted", record["reason"])
         self.assertIn("parameter", record["reason"])
 
-    def test_survives_every_memory_limit(self):
+    def test_survives_low_memory_limits(self):
         """Tries memory limits from barely enough to load the libraries to enough for the run."""
         mebibyte = 1 << 20
         limits = [*range(80, 90), *range(125, 710, 45)]

@@ -56,7 +56,7 @@ class Module(ModuleTest):
         self.assertEqual([fraction for _, fraction in shown], sorted(fraction for _, fraction in shown))
         self.assertGreaterEqual(shown[-1][1], 0.5)
 
-    def test_argument_named_pass_underscore_sets_the_pass(self):
+    def test_pass_underscore_argument_sets_the_pass(self):
         (record,) = laptime.bench(**TINY, pass_="inference", warmup=0, steps=1, columns="all")
         self.assertEqual(record["config"]["pass"], "inference")
 

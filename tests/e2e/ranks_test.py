@@ -117,7 +117,7 @@ class Ranks(ProgramTest):
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "ok"])
         self.assertEqual(done.stdout.count("shard gradients"), 1, done.stdout)
 
-    def test_point_that_times_out_under_mpirun_keeps_its_record_to_itself(self):
+    def test_each_timeout_under_mpirun_has_its_own_record(self):
         words = ["bench", "--store", str(self.store), *MODEL, "--threads", "1", "--ranks", "2", "--seed", "1,2",
                  "--warmup", "0", "--steps", "100000000", "--timeout", "3"]
         done = self.under_mpirun(words, words)

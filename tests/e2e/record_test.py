@@ -61,7 +61,7 @@ class RecordPipe(RecordTest):
         self.assertEqual(record["verdict"]["reasons"],
                          [reason for reason in bench["verdict"]["reasons"] if not of_machine.search(reason)])
 
-    def test_drift_is_not_stable(self):
+    def test_drifting_times_are_not_rated_stable(self):
         answers, (record,) = self.record(lines_of([10_000_000 + 1_000_000 * n for n in range(300)]))
         self.assertEqual(record["verdict"]["rating"], "no_steady_state")
         self.assertGreater(len(answers), 15)
@@ -103,7 +103,7 @@ class RecordPipe(RecordTest):
         self.assertIsNone(record["config"]["model"])
         self.assertEqual((record["phases"], record["kernels"], record["math_mode"]), ([], [], None))
 
-    def test_accepts_custom_phase_names_that_are_valid(self):
+    def test_accepts_only_valid_custom_phase_names(self):
         _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, phases={"data": 2_000_000}))
         self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "data", "residue"])
         self.assertAlmostEqual(record["time"]["data"]["median"], 0.002, places=12)
@@ -206,7 +206,7 @@ class RecordPipe(RecordTest):
         self.assertEqual([record["reason"] for record in self.stored()],
                          ["stopped by a failed write to standard output after 1 step"])
 
-    def test_record_that_is_not_stored_is_an_error_without_a_reader(self):
+    def test_unstored_record_fails_even_without_a_reader(self):
         child = self.start("record", *SYSTEM, "--store", self.store, "--warmup", "0", "--steps", "2", stdin=subprocess.PIPE)
         child.stdin.write(lines_of([10_000_000]))
         child.stdin.flush()

@@ -124,7 +124,7 @@ class ReportInBrowser(ReportTest):
             self.assertGreaterEqual(self.chromium.run(f"{CHARTS}.length"), 6)
         self.assertEqual(self.chromium.console, [])
 
-    def test_record_names_stay_text(self):
+    def test_record_names_are_not_treated_as_markup(self):
         with closing(sqlite3.connect(self.store)) as database:
             for number, text in database.execute("SELECT id, json FROM records").fetchall():
                 record = dict(json.loads(text), label=HOSTILE)

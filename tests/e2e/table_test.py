@@ -36,7 +36,7 @@ class Table(ProgramTest):
             self.assertIn("too much", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
-    def test_width_in_a_pipe_follows_the_variable_columns(self):
+    def test_width_in_a_pipe_follows_the_columns_environment_variable(self):
         self.assert_ok(self.bench(*MODEL, "--device", "h100", "--context", "8,16"))
         widths = {}
         for columns in ("80", "", "nonsense"):
@@ -69,7 +69,7 @@ class Table(ProgramTest):
             self.assertNotRegex(done.stderr, r"(?m)^ *compile +-")
         self.assertEqual(*ratios.values())
 
-    def test_shows_all_columns(self):
+    def test_all_columns_fit_every_width(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         for text in self.at_every_width("show", "--store", self.store, "--columns", "all"):
             self.assertNotIn("\n\n\n", text)

@@ -245,7 +245,7 @@ TEST(ExecutorOnAPoolingDevice, AllocatesStepValuesFromThePool) {
   EXPECT_FALSE(step.find_nan().has_value());
 }
 
-TEST(ExecutorOnAPoolingDevice, RunsOnAfterARecordingThatDoesNotFit) {
+TEST(ExecutorOnAPoolingDevice, ContinuesIfARecordingDoesNotFit) {
   PoolingBackend backend{all_cpu_kernels(), 1};
   Builder build;
   const ValueId w = build.source("w", floats({3}), Role::kParameter);

@@ -91,7 +91,7 @@ TEST(TiedWith, IncludesCandidatesWithinNoise) {
   EXPECT_EQ(tied_with(result, 0, [](size_t candidate) { return candidate != 1; }), std::vector<size_t>{0});
 }
 
-TEST(ClearWinner, NeedsALeadOverTheFastestFavourite) {
+TEST(ClearWinner, PrefersAFavouriteThatIsNearlyAsFast) {
   const auto favours = [](const std::vector<size_t>& favoured) {
     return [favoured](size_t candidate) {
       return std::find(favoured.begin(), favoured.end(), candidate) != favoured.end();

@@ -49,13 +49,13 @@ TEST(SampleSeries, ShortStepsShareASample) {
 }
 
 // The first third of each step is reported.
-TEST(SampleSeries, ReportedPartOfASampleIsLongEnough) {
+TEST(SampleSeries, GroupsStepsByTheirReportedPart) {
   SampleSeries series(StoppingRule(), false, [](const Timeline& step) { return step.total() / 3; });
   add_steps(series, 0.003, 1000);
   EXPECT_EQ(std::move(series).finish(false).steps_per_sample, 5);
 }
 
-TEST(SampleSeries, LongStepsGetASampleEachEvenIfTheReportedPartIsShort) {
+TEST(SampleSeries, DoesNotGroupLongStepsWithAShortReportedPart) {
   SampleSeries series(StoppingRule({.budget = Seconds{1}}), false, [](const Timeline&) { return Seconds{1e-6}; });
   EXPECT_LT(add_steps(series, 0.1, 3000), 20U);
   EXPECT_EQ(std::move(series).finish(false).steps_per_sample, 1);

@@ -64,7 +64,7 @@ TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNoBounds) {
 }
 
 // Prepares the point without explain(), which refuses several ranks on a machine without MPI.
-TEST(ThreadBounds, CommunicationHasNone) {
+TEST(ThreadBounds, CommunicationHasNoBounds) {
   const RunConfig config =
       point_of({{"model", "small"}, {"device", "cpu"}, {"ranks", "2"}, {"oversubscribe", "true"}}).config;
   const Prepared prepared = prepare(config, find_device(config), {});
@@ -85,7 +85,7 @@ TEST(ThreadBounds, CommunicationHasNone) {
 }
 
 // The scores of attention take 512 TB, more than an address space of x86-64.
-TEST(ThreadBounds, TensorsBeyondTheAddressSpaceHaveNone) {
+TEST(ThreadBounds, TensorsBeyondTheAddressSpaceHaveNoBounds) {
   const Explanation step = explain(point_of({{"d-model", "2048"},
                                              {"num-heads", "32"},
                                              {"num-layers", "1"},
@@ -102,7 +102,7 @@ TEST(ThreadBounds, TensorsBeyondTheAddressSpaceHaveNone) {
 }
 
 // A kernel with several loops must state the work of each loop, because the bound weights loops by their work.
-TEST(ThreadBounds, EveryKernelWithSeveralLoopsStatesTheirWork) {
+TEST(ThreadBounds, KernelsWithSeveralLoopsStateTheWorkOfEach) {
   const Options small{{"model", "small"}, {"context", "512"}, {"device", "cpu"}, {"optimizer", "torch"}};
   int64_t several = 0;
   for (const char* const edition : {"2024", "2025", "gpt2"}) {

@@ -109,7 +109,7 @@ TEST(ChromeTrace, OmitsMoreDetailAsTheLimitShrinks) {
   EXPECT_EQ(left_out, 4U);
 }
 
-TEST(ChromeTrace, SlowLongestStepIsBelowFiveMegabytes) {
+TEST(ChromeTrace, SlowStaysBelowFiveMegabytesForTheLongestStep) {
   const TracedRecord traced = test::long_trace(600);  // 12,000 launches; 9 MB with all details
   EXPECT_LE(chrome_trace({&traced, 1}, {}).size(), kMaxTraceBytes);
 }

@@ -178,7 +178,7 @@ TEST(Totals, JsonLinesContainTheRecordAndItsTrace) {
   EXPECT_EQ(json_lines({&untraced, 1}, {}), to_text(traced.record) + "\n");
 }
 
-TEST(Measured, SlowSlicesNest) {
+TEST(MeasuredTrace, SlowNestsItsSlices) {
   for (const char* const mode : {"eager", "compile"}) {
     const TracedRecord traced = measured_trace(mode);
     ASSERT_TRUE(traced.trace.has_value()) << traced.record.reason;
@@ -194,7 +194,7 @@ TEST(Measured, SlowSlicesNest) {
   }
 }
 
-TEST(Measured, SlowTimesMatchInEveryFormat) {
+TEST(MeasuredTrace, SlowHasTheSameTimesInEveryFormat) {
   for (const char* const mode : {"eager", "compile"}) {
     const TracedRecord traced = measured_trace(mode);
     ASSERT_TRUE(traced.trace.has_value()) << traced.record.reason;
@@ -203,7 +203,7 @@ TEST(Measured, SlowTimesMatchInEveryFormat) {
   }
 }
 
-TEST(Measured, SlowPeakBytesMatch) {
+TEST(MeasuredTrace, SlowHasTheSamePeakBytesInEveryFormat) {
   for (const char* const mode : {"eager", "compile"}) expect_the_peak(measured_trace(mode));
 }
 

@@ -157,7 +157,7 @@ TEST(Replay, SourcesKeepTheirRegions) {
   EXPECT_EQ(replay.finish().values[0].annotations.region, (Region{1, "ln1"}));
 }
 
-TEST(Builder, HoldRecordsFrameScopeAndVariable) {
+TEST(Builder, RecordsWhichVariableHoldsAValue) {
   Builder build;
   build.current.frame = "forward";
   ValueId x = build.source("x", floats({3}), Role::kInput);

@@ -33,7 +33,7 @@ TEST(VerifyDeath, ReadAfterUpdateAborts) {
                "after my_pass: add_scalar reads the old value of 'w', which has been overwritten");
 }
 
-TEST(VerifyDeath, ViewReadAfterUpdateAborts) {
+TEST(VerifyDeath, ReadOfAViewAfterUpdateAborts) {
   Builder build;
   const ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   const ValueId turned = transpose(build, w, 0, 1);
@@ -106,7 +106,7 @@ TEST(VerifyDeath, UndefinedOutputAborts) {
   EXPECT_DEATH(verify(wrong, "my_pass"), "output z");
 }
 
-TEST(VerifyDeath, UpdatedOutputAborts) {
+TEST(VerifyDeath, OverwrittenOutputAborts) {
   Updated graph;
   graph.build.output("y", graph.w);
   const Graph wrong = graph.build.finish();

@@ -46,7 +46,7 @@ TEST(DisturbedRun, CountsPausesBetweenSteps) {
             "15 % of the time was lost to other guests of the host");
 }
 
-TEST(DisturbedRun, DividesTimeLostByAllRanksAmongTheirThreads) {
+TEST(DisturbedRun, DividesLostTimeAmongTheThreadsOfAllRanks) {
   const std::vector<double> samples(10, 1.0);
   const auto text = [&](std::optional<double> MachineState::*counter, double lost, int64_t cores) {
     Measurement run = steps_with(counter, lost);

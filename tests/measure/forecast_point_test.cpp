@@ -30,12 +30,12 @@ std::string advice_for(test::Options options, int64_t bytes) {
   return sizes_that_fit(test::point_of(kModel, options), kNothing);
 }
 
-TEST(SizesThatFit, NameASmallerBatchAndContext) {
+TEST(FitAdvice, SuggestsASmallerBatchOrContext) {
   const int64_t bytes = peak_bytes_of({{"batch", "4"}});
   EXPECT_THAT(advice_for({{"batch", "8"}}, bytes), HasSubstr("it fits with --batch 4 or with --context "));
 }
 
-TEST(SizesThatFit, KeepASequenceForEachMicroBatch) {
+TEST(FitAdvice, KeepsASequenceForEachMicroBatch) {
   const int64_t bytes = peak_bytes_of({{"batch", "1"}});
   const std::string advice = advice_for({{"batch", "8"}, {"micro-batches", "8"}}, bytes);
   EXPECT_THAT(advice, HasSubstr("it fits with --context "));
@@ -44,7 +44,7 @@ TEST(SizesThatFit, KeepASequenceForEachMicroBatch) {
   EXPECT_THAT(advice_for({{"batch", "32"}, {"micro-batches", "4"}}, four), HasSubstr("it fits with --batch 12 "));
 }
 
-TEST(SizesThatFit, NameTheCropOfACroppedStep) {
+TEST(FitAdvice, SuggestsASmallerCropForACroppedStep) {
   const int64_t bytes = peak_bytes_of({{"edition", "gpt2"}, {"batch", "2"}, {"context", "40"}});
   const test::Options cropped{{"edition", "gpt2"}, {"batch", "2"}, {"crop-context", "48"}};
   EXPECT_THAT(advice_for(cropped, bytes), HasSubstr("it fits with --batch 1 or with --crop-context 4"));

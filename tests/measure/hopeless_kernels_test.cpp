@@ -23,7 +23,7 @@ class HopelessKernelsTest : public testing::Test {
   HopelessKernels hopeless_;
 };
 
-TEST_F(HopelessKernelsTest, OneLostRaceDropsNoKernel) {
+TEST_F(HopelessKernelsTest, KeepsAKernelAfterOneLostRace) {
   race_with(10, 1e9);
   EXPECT_TRUE(slow_takes_part(1e9));
 }

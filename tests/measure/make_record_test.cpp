@@ -151,7 +151,7 @@ TEST_F(MakeRecord, ReportsDifferingClocks) {
 }
 
 // Three steps of 4 s that begin every 10 s. In each of these periods, a core loses 5 s.
-TEST_F(MakeRecord, DividesLostTimeByTheTimeAndThreadsThatItIsCountedFor) {
+TEST_F(MakeRecord, DividesLostTimeByElapsedTimeAndThreads) {
   prepared_.device.computes = true;
   prepared_.device.threads = 1;
   const auto with_lost = [&](std::optional<double> MachineState::*counter) {
@@ -230,7 +230,7 @@ TEST_F(MakeRecord, SplitsTheExtraTimeOfTheFirstStepsIntoParts) {
   EXPECT_TRUE(result.classes.empty());
 }
 
-TEST_F(MakeRecord, IsAPureFunction) { EXPECT_EQ(record(), record()); }
+TEST_F(MakeRecord, GivesEqualRecordsForTheSameRun) { EXPECT_EQ(record(), record()); }
 
 TEST_F(MakeRecord, NonFiniteRunHasNoTiming) {
   run_.finite = false;

@@ -140,7 +140,7 @@ void expect_alike(const RunConfig& whole, const std::vector<Shard>& shards, cons
 
 const std::vector<Shard> kAll{Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters};
 
-TEST(Ranks, SlowMatchOneProcess) {
+TEST(Ranks, SlowAgreeWithOneProcess) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     for (const Mode mode : {Mode::kEager, Mode::kCompile})
       expect_alike(ranks_config(edition, Precision::kFloat32, mode), kAll, {2, 4}, 1e-5, 1e-4);
@@ -157,7 +157,7 @@ TEST(Ranks, MatchOneProcessInBFloat16) {
 }
 
 // N ranks do the same arithmetic as N micro-batches, and add gradients in the same order.
-TEST(Ranks, SlowMatchMicroBatchesBitForBit) {
+TEST(Ranks, SlowAgreeWithMicroBatchesBitForBit) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     for (const Edition edition : {Edition::k2025, Edition::kLlama}) {
       for (const int64_t count : {2, 4}) {

@@ -92,7 +92,7 @@ TEST(RecordedPoint, StatesAKnownModel) {
   EXPECT_TRUE(point.stated.json().at("lr").is_null());
 }
 
-TEST(RecordedPoint, TakesAnyNumberOfMicroBatchesOfAnUnknownBatch) {
+TEST(RecordedPoint, AcceptsAnyMicroBatchCountForAnUnknownBatch) {
   SystemConfig system = kPyTorch;
   system.tokens = 8192;
   const RecordedPoint point = recorded_point(with(kOnCuda, {{"micro-batches", "8"}}), system);
@@ -291,7 +291,7 @@ TEST(RecordedSteps, RejectContradictoryLines) {
   EXPECT_EQ(steps.count(), 2);
 }
 
-TEST(RecordedSteps, AreNotChargedForTimeLostBeforeTheFirst) {
+TEST(RecordedSteps, ExcludeTimeLostBeforeTheFirstStep) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "2"}, {"threads", "1"}}, kPyTorch);
   const FakeRoot root;
   write_stolen_seconds(root, 0);
@@ -307,7 +307,7 @@ TEST(RecordedSteps, AreNotChargedForTimeLostBeforeTheFirst) {
 }
 
 // After three years a double no longer distinguishes nanoseconds, so the last two steps begin and end at one time.
-TEST(RecordedSteps, MayTakeNoTimeOnTheirClock) {
+TEST(RecordedSteps, TolerateAClockTooCoarseForAStep) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"threads", "1"}}, kPyTorch);
   const FakeRoot root;
   write_stolen_seconds(root, 0);

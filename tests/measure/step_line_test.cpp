@@ -42,7 +42,7 @@ TEST(StepLine, KeepsAdditionalPhases) {
   EXPECT_TRUE(parse_step_line(R"({"step": 1, "phases": null})").own_phases.empty());
 }
 
-TEST(StepLine, PhasesMayFillTheStep) {
+TEST(StepLine, AcceptsPhasesThatFillTheStep) {
   EXPECT_EQ(parse_step_line(R"({"step": 3, "forward": 1, "backward": 2})").phases.size(), 2U);
   // The sum of these two is the next double after 0.3.
   EXPECT_EQ(parse_step_line(R"({"step": 0.3, "forward": 0.1, "backward": 0.2})").phases.size(), 2U);

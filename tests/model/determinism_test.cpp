@@ -29,7 +29,7 @@ void PrintTo(const Case& value, std::ostream* stream) { *stream << value.name; }
 
 class Determinism : public testing::TestWithParam<Case> {};
 
-TEST_P(Determinism, SlowEveryRunAndThreadCountGivesTheSameBits) {
+TEST_P(Determinism, SlowGivesTheSameBitsForEveryRunAndThreadCount) {
   const RunConfig& config = GetParam().config;
   const std::vector<std::byte> expected = trained(config, 1);
   ASSERT_FALSE(expected.empty());

@@ -27,7 +27,7 @@ double distance(const GoldenCase& golden, const std::string& key, const std::vec
 
 class Float64 : public testing::TestWithParam<const char*> {};
 
-TEST_P(Float64, SlowReferencesMatchFloat64) {
+TEST_P(Float64, SlowReproducesTheGoldenValues) {
   const GoldenCase golden = golden_case(GetParam());
   Training training(run_config_of(golden, Precision::kFloat32), {.references = true, .real = DType::kFloat64});
   training.step();

@@ -212,7 +212,7 @@ TEST(Metamorphic, UniformLogitsGiveLogVocabLoss) {
 }
 
 // Compares the whole backward pass with a central difference along the computed gradient.
-TEST(Metamorphic, SlowGradientPredictsTheChangeOfTheLoss) {
+TEST(Metamorphic, SlowPredictsLossChangesFromGradients) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);
     config.pass = Pass::kForwardBackward;

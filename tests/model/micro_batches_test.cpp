@@ -47,7 +47,7 @@ TEST(MicroBatches, SlowGiveTheLossesOfTheWholeBatch) {
 }
 
 // The sum of the seed and the step determines a dropout mask, so all sums must differ.
-TEST(MicroBatches, DropoutMasksDifferAcrossPassesAndSteps) {
+TEST(MicroBatches, HaveDifferentDropoutMasksInEachStep) {
   constexpr uint64_t kSeed = 7;
   std::set<uint64_t> sums;
   for (int64_t index = 0; index < 4; ++index) {

@@ -280,7 +280,7 @@ void expect_exact_on_long_numbers(const Kernel& kernel) {
 TEST_P(MatmulKernel, IsExactOnFactorsWithManySignificantBits) { expect_exact_on_long_numbers(GetParam()); }
 TEST_P(AddmmKernel, IsExactOnFactorsWithManySignificantBits) { expect_exact_on_long_numbers(GetParam()); }
 
-TEST_P(MatmulKernel, SlowBitsDoNotDependOnThreadCountOrRun) {
+TEST_P(MatmulKernel, SlowGivesTheSameBitsForEveryThreadCountAndRun) {
   const Kernel& kernel = GetParam();
   std::array<std::unique_ptr<cpu::Team>, 3> teams;
   for (size_t i = 0; i < teams.size(); ++i) teams[i] = std::make_unique<cpu::Team>(static_cast<int>(i) + 1);
@@ -306,7 +306,7 @@ TEST_P(MatmulKernel, SlowBitsDoNotDependOnThreadCountOrRun) {
 
 // The split of K depends on K alone, so register tiles of all shapes give the same bits. The kernels compared here all
 // use fused multiply-adds.
-TEST(MatmulTiles, TileShapesGiveTheSameBits) {
+TEST(MatmulTiles, AllShapesGiveTheSameBits) {
   cpu::Team team(2);
   std::string error;
   std::vector<Kernel> tiles;

@@ -272,7 +272,7 @@ TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 280, 64});
 }
 
-TEST(Attention, SlowQueryHeadsShareKeyHeads) {
+TEST(Attention, SlowSharesKeyHeadsAmongQueryHeads) {
   expect_close({}, {2, 4, 300, 64}, 2);
   expect_close({}, {1, 9, 530, 64}, 3);
   expect_close({.causal = false}, {1, 6, 270, 80}, 1);
@@ -283,7 +283,7 @@ TEST(Attention, SlowQueryHeadsShareKeyHeads) {
 
 // CUDA kernels read one key head for several query heads, in the layout of a model. They do not copy keys or their
 // gradients for each query head, so shared heads need no additional workspace.
-TEST(Attention, QueryHeadsShareKeyHeadsOnCuda) {
+TEST(Attention, SharesKeyHeadsAmongQueryHeadsOnCuda) {
   const Shape shape{2, 6, 20, 16};
   LibraryQueue queue;
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {

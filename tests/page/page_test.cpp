@@ -189,7 +189,7 @@ TEST(Page, NamesPointsByTheOptionsThatDiffer) {
   EXPECT_THAT(page["title"].get<std::string>(), testing::StartsWith("small GPT, batch 4: one training step on "));
 }
 
-TEST(Page, ComparesPointsThatDoTheSameWorkWithABaseline) {
+TEST(Page, ComparesPointsOfEqualWorkToABaseline) {
   const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_THAT(page["groups"][0]["points"], ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(page["groups"][0]["base"], 0);

@@ -46,7 +46,7 @@ double loss_keeping(const RunConfig& config, const std::vector<std::string>& kee
   return training.loss();
 }
 
-TEST(Decompose, SlowKeepingAnyCompositeDoesNotChangeTheLoss) {
+TEST(Decompose, SlowGivesTheSameLossWithAnyCompositeKept) {
   for (const Edition edition : kEditions) {
     const RunConfig config = inference(edition);
     const double lowered = loss_keeping(config, {});
@@ -59,7 +59,7 @@ TEST(Decompose, SlowKeepingAnyCompositeDoesNotChangeTheLoss) {
   }
 }
 
-TEST(Decompose, SlowLoweredAdamWGivesTheSameWeights) {
+TEST(Decompose, SlowGivesTheSameWeightsWithAdamWLowered) {
   for (const Optimizer optimizer : {Optimizer::k2025, Optimizer::k2026, Optimizer::kTorch}) {
     RunConfig config = tiny_config(Edition::k2024);
     config.optimizer = optimizer;

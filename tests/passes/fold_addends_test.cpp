@@ -44,7 +44,7 @@ TEST(FoldAddends, FoldsThroughReshapes) {
   EXPECT_EQ(graph.value(graph.find_output("sum")).type.shape(), (Shape{2, 8}));
 }
 
-TEST(FoldAddends, KeepsSumWithProductThatHasOtherReaders) {
+TEST(FoldAddends, KeepsSumIfTheProductHasOtherReaders) {
   Operands on;
   const ValueId product = matmul(on.build, on.b, on.a);
   on.build.output("product", product);
@@ -57,7 +57,7 @@ TEST(FoldAddends, KeepsSumWithBroadcastOperand) {
   EXPECT_EQ(count(on.folded(add(on.build, matmul(on.build, on.a, on.a), row)), "add"), 1);
 }
 
-TEST(FoldAddends, KeepsSumWithOperandComputedAfterTheProduct) {
+TEST(FoldAddends, KeepsSumIfTheAddendIsComputedLater) {
   Operands on;
   const ValueId product = matmul(on.build, on.a, on.b);
   EXPECT_EQ(count(on.folded(add(on.build, product, exp(on.build, on.a))), "add"), 1);

@@ -44,7 +44,7 @@ struct OddProduct {
   }
 };
 
-TEST(PadRows, PadsAProductThatAProductReads) {
+TEST(PadRows, PadsAProductReadByAnotherProduct) {
   OddProduct on;
   const Graph graph = on.padded(matmul(on.build, on.product, on.c));
   ASSERT_EQ(padded_values(graph), 1);
@@ -58,17 +58,17 @@ TEST(PadRows, PadsThroughViews) {
   EXPECT_EQ(padded_values(on.padded(matmul(on.build, columns, on.a))), 1);
 }
 
-TEST(PadRows, KeepsAProductThatExpReads) {
+TEST(PadRows, DoesNotPadAProductReadByExp) {
   OddProduct on;
   EXPECT_EQ(padded_values(on.padded(exp(on.build, on.product))), 0);
 }
 
-TEST(PadRows, KeepsAProductThatNothingReads) {
+TEST(PadRows, DoesNotPadAnUnreadProduct) {
   OddProduct on;
   EXPECT_EQ(padded_values(on.padded(on.product)), 0);
 }
 
-TEST(PadRows, KeepsAProductWhoseViewWouldNeedACopy) {
+TEST(PadRows, DoesNotPadAProductWhoseViewWouldNeedACopy) {
   OddProduct on;
   const ValueId wide = reshape(on.build, on.product, {2, 66});
   EXPECT_EQ(padded_values(on.padded(
@@ -76,7 +76,7 @@ TEST(PadRows, KeepsAProductWhoseViewWouldNeedACopy) {
             0);
 }
 
-TEST(PadRows, KeepsAlignedAndShortRows) {
+TEST(PadRows, DoesNotPadAlignedOrShortRows) {
   OddProduct on;
   for (const int64_t columns : {64, 31}) {
     const ValueId b = on.build.source("b" + std::to_string(columns), floats({16, columns}), Role::kInput);
@@ -87,7 +87,7 @@ TEST(PadRows, KeepsAlignedAndShortRows) {
 }
 
 // An unpadded gradient cannot overwrite padded logits.
-TEST(PadRows, KeepsLogitsWhoseGradientIsNotPadded) {
+TEST(PadRows, DoesNotPadLogitsWithoutAPaddedGradient) {
   OddProduct on;
   const ValueId targets = on.build.source("targets", contiguous_type(DType::kInt64, {4}), Role::kInput);
   const ValueId log_sum_exp = on.build.source("log_sum_exp", contiguous_type(DType::kFloat64, {4}), Role::kInput);

@@ -73,7 +73,7 @@ TEST(Recompute, BlockModeSavesBlockInputsOnly) {
 
 // A block of the 2025 model saves at most 4 (7 N d + 2 N d_ff + N h + 2 N) bytes if norms and gates are recomputed. The
 // term 2 N is the 1/rms of the two norms.
-TEST(Recompute, Block2025SavesAtMostTheExpectedBytes) {
+TEST(Recompute, SavesAtMostTheExpectedBytesPerBlock) {
   RunConfig config = tiny_config(Edition::k2025);
   config.pass = Pass::kForwardBackward;
   const auto saved_with = [&](int64_t layers) {

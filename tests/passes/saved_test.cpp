@@ -36,7 +36,7 @@ TEST(Saved, CountsOnlyValuesThatBackwardReads) {
   EXPECT_EQ(forward.producer(forward.outputs[1].value)->op, &kExp);
 }
 
-TEST(Saved, ParametersAreNotCounted) {
+TEST(Saved, DoesNotCountParameters) {
   Builder build;
   const ValueId w = build.source("w", floats({5}), Role::kParameter);
   const ValueId x = build.source("x", floats({5}), Role::kInput);
@@ -49,7 +49,7 @@ TEST(Saved, ParametersAreNotCounted) {
 }
 
 // At the end of a step that is cut after forward, exactly the saved bytes and the loss are alive.
-TEST(Saved, StepCutAfterForwardKeepsSavedBytes) {
+TEST(Saved, HoldsOnlySavedBytesAndTheLossAfterForward) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {

@@ -49,7 +49,7 @@ TEST(Elide, ConsecutiveUpdatesNeedNoCopy) {
 
 // Only on rank 0 does the slice have offset 0, like the value, so only rank 0 could write the value in place. It keeps
 // the copy, so that all ranks do the same work.
-TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
+TEST(Elide, SliceOfAStateNeedsTheCopyOnEveryRank) {
   for (const int64_t begin : {0, 1}) {
     Step step;
     const ValueId part = slice(step.build, step.w, 0, begin, 1);
@@ -58,7 +58,7 @@ TEST(Elide, SlicesOfAStateKeepTheCopyOnEveryRank) {
   }
 }
 
-TEST(Elide, StateReadBetweenComputeAndAssignKeepsTheCopy) {
+TEST(Elide, ReadOfTheStateAfterTheComputationNeedsTheCopy) {
   Step step;
   const ValueId next = mul_scalar(step.build, step.w, 2);
   step.build.output("y", exp(step.build, step.w));
@@ -66,7 +66,7 @@ TEST(Elide, StateReadBetweenComputeAndAssignKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, ViewReadBetweenComputeAndAssignKeepsTheCopy) {
+TEST(Elide, ReadOfAViewAfterTheComputationNeedsTheCopy) {
   Step step;
   const ValueId turned = transpose(step.build, step.w, 0, 1);
   const ValueId next = mul_scalar(step.build, step.w, 2);
@@ -75,28 +75,28 @@ TEST(Elide, ViewReadBetweenComputeAndAssignKeepsTheCopy) {
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, PermutedReadKeepsTheCopy) {
+TEST(Elide, PermutedReadNeedsTheCopy) {
   Step step;
   const ValueId square_w = step.build.source("square", floats({3, 3}), Role::kParameter);
   assign(step.build, square_w, add(step.build, square_w, transpose(step.build, square_w, 0, 1)));
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, BroadcastReadKeepsTheCopy) {
+TEST(Elide, BroadcastReadNeedsTheCopy) {
   Step step;
   const ValueId row = slice(step.build, step.w, 0, 0, 1);
   assign(step.build, step.w, add(step.build, step.other, row));
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, DifferentLayoutKeepsTheCopy) {
+TEST(Elide, DifferentLayoutNeedsTheCopy) {
   Step step;
   const ValueId wide = step.build.source("wide", floats({3, 2}), Role::kInput);
   assign(step.build, step.w, exp(step.build, transpose(step.build, wide, 0, 1)));
   EXPECT_EQ(step.dropped(), std::vector<bool>{false});
 }
 
-TEST(Elide, NonPointwiseProducerKeepsTheCopy) {
+TEST(Elide, NonPointwiseProducerNeedsTheCopy) {
   Step step;
   const ValueId vector = step.build.source("vector", floats({1, 3}), Role::kParameter);
   assign(step.build, vector, sum(step.build, step.other, {0}));
@@ -116,7 +116,7 @@ TEST(Elide, ElidesOnlyOneAssignmentOfAValue) {
 }
 
 // The first assigned value shares the storage of the state, so a later read of this value reads the state.
-TEST(Elide, LaterReadOfTheFirstValueKeepsTheSecondCopy) {
+TEST(Elide, LaterReadOfTheFirstValueNeedsTheSecondCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);
@@ -127,7 +127,7 @@ TEST(Elide, LaterReadOfTheFirstValueKeepsTheSecondCopy) {
 }
 
 // An output stays valid until the step ends, so it must not share storage with a state that changes later.
-TEST(Elide, OutputKeepsItsCopyIfTheStateChangesLater) {
+TEST(Elide, OutputNeedsItsCopyIfTheStateChangesLater) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);
@@ -139,7 +139,7 @@ TEST(Elide, OutputKeepsItsCopyIfTheStateChangesLater) {
 }
 
 // The second assignment must not overwrite a value that is read after it.
-TEST(Elide, ValueReadAfterALaterUpdateKeepsItsCopy) {
+TEST(Elide, ReadAfterALaterUpdateNeedsTheFirstCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);

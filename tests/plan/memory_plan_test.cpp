@@ -109,7 +109,7 @@ TEST(MemoryPlan, FillsGaps) {
   EXPECT_EQ(plan.live_peak_bytes, 1024 + 128 + 64);
 }
 
-TEST(MemoryPlan, PlacementRoundsBytesButTheLivePeakDoesNot) {
+TEST(MemoryPlan, RoundsPlacedBytesButNotTheLivePeak) {
   const std::vector<LiveBytes> intervals{{1, 0, 0}, {65, 0, 0}};
   const MemoryPlan plan = place(intervals);
   expect_sound(intervals, plan);

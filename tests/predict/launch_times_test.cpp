@@ -53,7 +53,7 @@ TEST(LaunchTimes, LaptimeCopiesUnalignedMatrices) {
   EXPECT_DOUBLE_EQ(kernel(h100.float32, Program::kLaptime), in_float32);
 }
 
-TEST(LaunchTimes, Tf32ReachesItsOwnShareOfAnEqualPeak) {
+TEST(LaunchTimes, UsesTheTf32RateEvenIfPeaksAreEqual) {
   DataSheet machine = find_machine("rtx4090");
   ASSERT_EQ(machine.tf32, machine.float32);
   machine.reached_float32 = 0.9;

@@ -139,7 +139,7 @@ TEST(RankBytes, ShardingDividesStatesAmongRanks) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters).parameters, 0.5e9);
 }
 
-TEST(RankBytes, ReplicasDoNotDivideStates) {
+TEST(RankBytes, DividesStatesOnlyWithinAReplica) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](int64_t ranks, int64_t most_sharers) {
     return rank_bytes(model, false, step_of(10, {.ranks = ranks, .shard = Shard::kParameters}),
@@ -206,7 +206,7 @@ TEST(RankBytes, CountsActivationsThatFrameworksKeep) {
   EXPECT_DOUBLE_EQ(saved({.fuses_gate = false}, true) - saved({}, true), 2 * 4 / 2.0);
 }
 
-TEST(RankBytes, HeadsMayBeWiderThanTheModel) {
+TEST(RankBytes, CountsHeadsWiderThanTheModel) {
   ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10);
   const auto saved = [&](const StoredTypes& stored) {

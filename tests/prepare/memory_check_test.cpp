@@ -119,7 +119,7 @@ TEST(MemoryLimit, SlowIsExactToTheByteOnACpu) {
   EXPECT_THAT(less.reason, HasSubstr(" + rounding "));
 }
 
-TEST(MemoryLimit, SlowAutoAdviceStatesThePlannedPeak) {
+TEST(MemoryLimit, SlowStatesThePlannedPeakInItsAdvice) {
   const Options small{{"model", "small"}, {"device", "roofline:l4"}};
   const auto memory_of = [&](const Options& more) { return *explain(point_of(small, more), {}).memory; };
   const std::string advice = memory_of({{"memory-limit", "1GiB"}}).advice;
@@ -144,7 +144,7 @@ TEST(MemoryLimit, AutoSuggestsOptionsThatSaveMemory) {
               testing::EndsWith("the step may use 1000 B (--memory-limit)"));
 }
 
-TEST(MemoryLimit, SlowAutoRecomputesAsLittleAsPossible) {
+TEST(MemoryLimit, SlowMakesAutoRecomputeAsLittleAsPossible) {
   const int64_t none = peak({});
   const int64_t block = peak({{"recompute", "block"}});
   ASSERT_LT(block, none);

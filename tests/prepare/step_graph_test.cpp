@@ -110,7 +110,7 @@ TEST(StepGraph, ListsTheCompositesOfAPoint) {
   EXPECT_THAT(composites_of(config_with({{"edition", "gpt2"}, {"mode", "compile"}})), Contains("layer_norm"));
 }
 
-TEST(StepGraph, DelayConsistsOfAnOpAndAPause) {
+TEST(StepGraph, ReadsTheOpAndThePauseOfADelay) {
   EXPECT_FALSE(delayed_op(config_with({})));
   const std::optional<DelayedOp> delayed = delayed_op(config_with({{"delay", "matmul=20us"}}));
   ASSERT_TRUE(delayed);

@@ -151,7 +151,7 @@ TEST(TimeForecast, IsAbsentWithoutMeasurements) {
   EXPECT_FALSE(TimeForecast::of(ready.device, costs_of(ready.plan, 2)).has_value());  // a different number of threads
 }
 
-TEST(TimeForecast, MeasuredLaunchesAddUp) {
+TEST(TimeForecast, MeasuredLaunchesAddUpToTheStep) {
   const Prepared ready = prepared_tiny();
   const auto forecast = TimeForecast::of(ready.device, costs_of(ready.plan));
   const Prediction prediction = predict(*forecast, ready.plan, forecast->of(ready.plan), Pass::kStep);

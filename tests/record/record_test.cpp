@@ -90,7 +90,7 @@ TEST(Record, StdOfOneSampleIsNull) {
   EXPECT_EQ(json["time"]["step"]["unit"], "s");
 }
 
-TEST(Record, LossThatIsNotFiniteIsNull) {
+TEST(Record, NonFiniteLossIsNull) {
   Record record = sample_record();
   record.loss.values = {9.2, std::numeric_limits<double>::infinity(), 9.0};
   const Record back = parse_record(to_text(record));

@@ -221,7 +221,7 @@ TEST_F(StoreTest, FiveProcessesWriteConcurrently) {
 }
 
 // While a store is created, a reader finds no file, an empty file or the whole schema, never a part of the schema.
-TEST_F(StoreTest, ReaderOfAStoreThatIsBeingCreatedFindsAllOrNothing) {
+TEST_F(StoreTest, ReaderNeverSeesAPartlyCreatedStore) {
   constexpr int kStores = 100;
   const auto store = [&](int i) { return path_.parent_path() / fmt::format("{}.sqlite", i); };
   const pid_t reader = in_child([&] {
@@ -250,7 +250,7 @@ void fill(const fs::path& path, const char* expected) {
   if (whole_records(store).front().name != "kept") throw Error("the first record is gone");
 }
 
-TEST_F(StoreTest, FullDiskIsAnErrorAndKeepsRecords) {
+TEST_F(StoreTest, KeepsRecordsIfTheDiskIsFull) {
   constexpr int kNotPermitted = 77;
   const uid_t user = geteuid();
   const gid_t group = getegid();
@@ -268,7 +268,7 @@ TEST_F(StoreTest, FullDiskIsAnErrorAndKeepsRecords) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsRecords) {
+TEST_F(StoreTest, KeepsRecordsAtTheFileSizeLimit) {
   const pid_t child = in_child([this] {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{256 << 10, RLIM_INFINITY};
@@ -281,7 +281,7 @@ TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsRecords) {
   EXPECT_EQ(records.front().name, "kept");
 }
 
-TEST_F(StoreTest, FullDeviceIsAnError) { EXPECT_THAT(open_error("/dev/full"), HasSubstr("--store")); }
+TEST_F(StoreTest, RejectsADeviceAsAStore) { EXPECT_THAT(open_error("/dev/full"), HasSubstr("--store")); }
 
 TEST_F(StoreTest, RejectsFilesThatAreNotDatabases) {
   std::ofstream(path_) << "name,time\n" << std::string(4096, 'x');
@@ -404,7 +404,7 @@ TEST_F(StoreTest, UnreadableRowDoesNotHideOtherRows) {
 }
 
 // A flipped bit anywhere after the first page, which contains the schema, hides at most the records of one page.
-TEST_F(StoreTest, SlowDamagedPageHidesOnlyItsRecords) {
+TEST_F(StoreTest, SlowHidesOnlyTheRecordsOfADamagedPage) {
   constexpr int kRecords = 60;
   {
     Store store = Store::open(path_);
@@ -440,7 +440,7 @@ TEST_F(StoreTest, FindsARecordByIdRunAndName) {
   EXPECT_FALSE(store.has(id, record.run, "two"));
 }
 
-TEST_F(StoreTest, DamagedFileIsAnError) {
+TEST_F(StoreTest, RejectsADamagedFile) {
   {
     Store store = Store::open(path_);
     for (int i = 0; i < 50; ++i) store.append(sample_record());
@@ -455,7 +455,7 @@ TEST_F(StoreTest, DamagedFileIsAnError) {
   EXPECT_THAT(open_error(), HasSubstr("damaged"));
 }
 
-TEST_F(StoreTest, TruncatedFileIsAnError) {
+TEST_F(StoreTest, RejectsATruncatedFile) {
   {
     Store store = Store::open(path_);
     for (int i = 0; i < 50; ++i) store.append(sample_record());

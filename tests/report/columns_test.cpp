@@ -116,7 +116,7 @@ TEST(Columns, ErrorNamesTheNearestColumn) {
   EXPECT_THROW(TableStream({}, "nothing", RecordList(stored_records())), Error);
 }
 
-TEST(Columns, OfASourceDocumentUseItsStandardDeviation) {
+TEST(Columns, UseTheStandardDeviationOfTheSourceDocument) {
   const Record record = stored_records().front();
   const TimeStats& step = record.time.at("step");
   const RecordList records(std::span(&record, 1));
@@ -133,7 +133,7 @@ TEST(Columns, OfASourceDocumentUseItsStandardDeviation) {
   EXPECT_EQ(value("2025d", "fwd std (sec)"), *record.time.at("forward").std);
 }
 
-TEST(Columns, OfASourceDocumentKeepItsOrder) {
+TEST(Columns, KeepTheOrderOfTheSourceDocument) {
   const std::pair<const char*, const char*> cases[] = {
       {"2024", "name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
       {"2025a", "model,forward_only,warmup_steps,benchmark_steps,avg,std"},

@@ -92,7 +92,7 @@ TEST(Filter, MatchesRecords) {
   }
 }
 
-TEST(Filter, ListedColumnsCanRuleOutARecord) {
+TEST(Filter, RulesOutRecordsByListedColumnsAlone) {
   const Record record = sample_record("a");
   for (const auto& [text, may_match] : std::vector<std::pair<const char*, bool>>{{"seed = 7", true},
                                                                                  {"not seed = 0", true},

@@ -26,16 +26,16 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 TEST(Golden, TableMatches) { expect_golden("table.txt", table(stored_records(), {})); }
 
-TEST(Golden, TableWithReasonsMatches) {
+TEST(Golden, VerboseTableMatches) {
   expect_golden("table_verbose.txt", table(stored_records(), {.width = 100, .verbose = true}));
 }
 
-TEST(Golden, PointMatches) {
+TEST(Golden, TableOfOnePointMatches) {
   const std::vector<Record> records = stored_records();
   expect_golden("point.txt", table(std::span(records).first(1), {.width = 80}));
 }
 
-TEST(Golden, TableInAsciiMatches) { expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false})); }
+TEST(Golden, AsciiTableMatches) { expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false})); }
 
 TEST(Golden, NarrowTablesMatch) {
   for (const size_t width : {80U, 120U}) {
@@ -51,10 +51,12 @@ TEST(Golden, TableWithSpeedupMatches) {
   expect_golden("table_speedup.txt", table(stored_records(), {}, "model,pass,dtype,median,speedup,mfu_measured"));
 }
 
-TEST(Golden, TableOf2024Matches) { expect_golden("table_2024.txt", table(stored_records(), {}, "2024")); }
+TEST(Golden, TableWithThe2024ColumnsMatches) { expect_golden("table_2024.txt", table(stored_records(), {}, "2024")); }
 
 TEST(Golden, MarkdownMatches) { expect_golden("markdown.md", markdown(stored_records())); }
-TEST(Golden, MarkdownOf2025dMatches) { expect_golden("markdown_2025d.md", markdown(stored_records(), "2025d")); }
+TEST(Golden, MarkdownWithThe2025dColumnsMatches) {
+  expect_golden("markdown_2025d.md", markdown(stored_records(), "2025d"));
+}
 
 TEST(Golden, CsvMatches) { expect_golden("narrow.csv", csv(stored_records())); }
 TEST(Golden, CsvOfAllColumnsMatches) { expect_golden("all.csv", csv(stored_records(), "all")); }

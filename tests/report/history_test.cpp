@@ -44,7 +44,7 @@ TEST(History, MarksTheBuildThatChangedTheLevel) {
   EXPECT_TRUE(table.rows[6].cells[4].value.is_null());
 }
 
-TEST(History, CanUseSingleRecordsInsteadOfCommits) {
+TEST(History, ComparesSingleRecordsOnRequest) {
   const std::vector<Record> records(8, made(0, 1.0));
   HistoryOptions each = options();
   each.by_commit = false;

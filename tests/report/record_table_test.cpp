@@ -276,7 +276,7 @@ std::vector<Record> attention_records() {
   return records;
 }
 
-TEST(AttentionTable, HasARowForEachSizeWithModesSideBySide) {
+TEST(AttentionTable, ShowsModesSideBySideForEachSize) {
   for (const std::string& text : {table(attention_records(), {.width = 100}, "attention"),
                                   streamed(attention_records(), {.width = 100}, "attention")}) {
     const std::vector<std::string> lines = lines_in(text);
@@ -294,7 +294,7 @@ TEST(AttentionTable, ShowsSizesThatDoNotFit) {
   EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +does not fit"));
 }
 
-TEST(AttentionTable, GainIsThatOfCompileModeInAnyOrder) {
+TEST(AttentionTable, ShowsTheGainOfCompileModeInAnyOrder) {
   std::vector<Record> records = attention_records();
   std::swap(records[0], records[1]);
   EXPECT_THAT(table(records, {.width = 100}, "attention"), ContainsRegex("160 us +2\\.50"));

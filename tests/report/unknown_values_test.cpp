@@ -26,7 +26,7 @@ std::vector<std::string> texts_of(const PointAnswer& answer) {
   return {text_of(answer, {}), markdown_of(answer), json_of(answer).dump(), csv_of({answer})};
 }
 
-TEST(UnknownValues, TablesOfRecordsContainNoImpossibleValue) {
+TEST(UnknownValues, TablesContainNoImpossibleNumber) {
   for (const Json& number : unknown_numbers()) {
     const std::vector<Record> records = records_with(number);
     for (const ColumnSet& set : column_sets()) {
@@ -45,7 +45,7 @@ TEST(UnknownValues, TablesOfRecordsContainNoImpossibleValue) {
   }
 }
 
-TEST(UnknownValues, SentencesAboutRecordsContainNoImpossibleValue) {
+TEST(UnknownValues, SentencesContainNoImpossibleNumber) {
   for (const Json& number : unknown_numbers()) {
     for (Record record : records_with(number)) {
       EXPECT_EQ(impossible_word(prediction_words(record)), "") << record.name << number.dump();
@@ -73,7 +73,7 @@ TEST(UnknownValues, SentencesAboutRecordsContainNoImpossibleValue) {
   }
 }
 
-TEST(UnknownValues, HistoryContainsNoImpossibleValue) {
+TEST(UnknownValues, HistoryContainsNoImpossibleNumber) {
   for (const Json& number : unknown_numbers()) {
     std::vector<Record> records;
     for (int i = 0; i < 12; ++i) {
@@ -91,7 +91,7 @@ TEST(UnknownValues, HistoryContainsNoImpossibleValue) {
 
 class UnknownValuesOfTraces : public TraceTest {};
 
-TEST_F(UnknownValuesOfTraces, ViewsContainNoImpossibleValue) {
+TEST_F(UnknownValuesOfTraces, ViewsContainNoImpossibleNumber) {
   for (const double number : {0.0, kNaN, kInfinity}) {
     const StepTrace trace = trace_with(trace_, number);
     for (const Choice<ProfileView>& view : choices_of(ProfileView{})) {
@@ -116,7 +116,7 @@ constexpr std::string_view kKinds =
     "published_runs,training_time,launch_bound,compile_mode,level_changes,detectable_difference,"
     "largest_op_difference,largest_part_difference";
 
-TEST(UnknownValues, FindingsContainNoImpossibleValue) {
+TEST(UnknownValues, FindingsContainNoImpossibleNumber) {
   for (const double number : {0.0, kNaN, kInfinity, -kInfinity}) {
     JsonObject values;
     for (const std::string_view key : fields_of(kKeys, ',')) values.json()[key] = number;

@@ -92,7 +92,7 @@ TEST(Child, SendsLargeRecords) {
   EXPECT_EQ(record.loss.values.size(), 300'000U);
 }
 
-TEST(Child, KeepsTheRecordOfATraceThatIsTooLarge) {
+TEST(Child, KeepsTheRecordIfItsTraceIsTooLarge) {
   StopSignals signals;
   const PointResult result = run_in_child(
       described(),
@@ -134,7 +134,7 @@ TEST(Child, ReportsProgressButNotEveryShortStep) {
   EXPECT_EQ(heard[2].expected, 1000);
 }
 
-TEST(Child, FatalSignalIsReportedWithTheStep) {
+TEST(Child, ReportsAFatalSignalWithTheStep) {
   const Record record = record_of([](const PointHooks& hooks) {
     hooks.progress({"steps", 3, 10, 0.5});
     std::signal(SIGSEGV, SIG_DFL);
@@ -173,7 +173,7 @@ TEST(Child, DistinguishesOomKillFromOtherKills) {
   EXPECT_THAT(record.reason, HasSubstr("killed by another process"));
 }
 
-TEST(Child, FailedAllocationIsOutOfMemory) {
+TEST(Child, ReportsAFailedAllocationAsOutOfMemory) {
   const Record record = record_of([](const PointHooks& hooks) {
     Record planned = described();
     planned.memory.predicted_peak_bytes = 12345;
@@ -188,7 +188,7 @@ TEST(Child, FailedAllocationIsOutOfMemory) {
   EXPECT_EQ(record.math_mode, "float32");
 }
 
-TEST(Child, ExceptionsAndExitCodesAreFailures) {
+TEST(Child, ReportsExceptionsAndExitCodesAsFailures) {
   const Record thrown = record_of([](const PointHooks&) -> PointResult { throw std::runtime_error("out of cheese"); });
   EXPECT_EQ(thrown.status, Status::kFailed);
   EXPECT_THAT(thrown.reason, HasSubstr("out of cheese"));
@@ -210,7 +210,7 @@ PointResult babble(const std::string& text) {
   return finished();
 }
 
-TEST(Child, GarbageOutputIsAFailure) {
+TEST(Child, ReportsGarbageOutputAsAFailure) {
   for (const std::string& garbage : {std::string("\x01\x02nonsense\n"), std::string("{\"progress\": 3}\n"),
                                      std::string("{}\n"), std::string("[1,2]\n")}) {
     const Record record = record_of([&](const PointHooks&) { return babble(garbage); });
@@ -219,7 +219,7 @@ TEST(Child, GarbageOutputIsAFailure) {
   }
 }
 
-TEST(Child, TruncatedResultIsAFailure) {
+TEST(Child, ReportsATruncatedResultAsAFailure) {
   const Record record = record_of([](const PointHooks&) {
     babble("{\"record\": {\"name\"");
     _exit(0);
@@ -266,7 +266,7 @@ TEST(Child, SlowIsKilledBeforeTheTimeoutIfItHangs) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("hung"), HasSubstr("after step 2 of 9")));
 }
 
-TEST(Child, SlowIsKilledIfItIsStopped) {
+TEST(Child, SlowIsKilledIfSuspended) {
   const Record record = record_of(
       [](const PointHooks&) {
         raise(SIGSTOP);
@@ -283,7 +283,7 @@ void compute(std::chrono::milliseconds time) {
   while (std::chrono::steady_clock::now() < end) {}
 }
 
-TEST(Child, SlowBusyChildIsNotKilledAsHung) {
+TEST(Child, SlowIsNotKilledWhileBusy) {
   const Record record = record_of(
       [](const PointHooks& hooks) {
         hooks.progress({.stage = "plan"});
@@ -294,7 +294,7 @@ TEST(Child, SlowBusyChildIsNotKilledAsHung) {
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
 }
 
-TEST(Child, SlowStepThatFarExceedsEarlierStepsTimesOut) {
+TEST(Child, SlowTimesOutIfAStepFarExceedsEarlierOnes) {
   const Record record = record_of(
       [](const PointHooks& hooks) {
         hooks.progress({"steps", 2, 9, 0.01});

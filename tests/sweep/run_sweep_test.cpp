@@ -265,7 +265,7 @@ TEST_F(Bench, EveryProcessOfMpirunMustBeARank) {
   EXPECT_EQ(refusal_of(points_of({"8"})), "") << "predicted points run in one process";
 }
 
-TEST_F(Bench, UnusableStoreIsAnErrorBeforeAnythingRuns) {
+TEST_F(Bench, RejectsAnUnusableStoreBeforeAnythingRuns) {
   std::ofstream(folder_ / "file") << "not a directory";
   bool begun = false;
   SweepCallbacks callbacks;

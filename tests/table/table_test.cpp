@@ -133,7 +133,7 @@ TEST(GrowingTable, PrintsRowsAsTheyArrive) {
   EXPECT_EQ(table.add(rows[1]), "compile         46.1 ms  14.7 ms        -  fastest\n");
 }
 
-TEST(GrowingTable, ShowsATooLargeValueInALargerUnit) {
+TEST(GrowingTable, UsesALargerUnitIfAValueIsTooWide) {
   GrowingTable table({.columns = {{.key = "t", .title = "time", .unit = Unit::kSeconds, .width = 8}}}, {.width = 20});
   EXPECT_EQ(table.add({.cells = {0.000787}}), "    time\n  787 us\n");
   EXPECT_EQ(table.add({.cells = {0.0056}}), " 5600 us\n");
@@ -149,7 +149,7 @@ TEST(GrowingTable, LongRemarkDoesNotNarrowTheColumns) {
   for (const std::string_view line : fields_of(text, '\n')) EXPECT_LE(line.size(), 60U) << line;
 }
 
-TEST(GrowingTable, KeepsASizedColumnThatTheFirstRowLacks) {
+TEST(GrowingTable, KeepsAFixedWidthColumnThatTheFirstRowLacks) {
   Table start = steps();
   const std::vector<TableRow> rows = std::move(start.rows);
   start.rows.clear();

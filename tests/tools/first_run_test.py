@@ -47,7 +47,7 @@ class FirstRun(unittest.TestCase):
         with self.assertRaises(first_run.Failed):
             first_run.learning(flat)
 
-    def test_shows_why_the_numbers_were_not_compared(self):
+    def test_shows_why_the_comparison_of_numbers_failed(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "laptime")
             for code, said in (1, "differ from PyTorch's"), (2, "ended with exit code 2"):

@@ -58,7 +58,7 @@ def figure(**changes) -> object:
 
 
 class FitMachines(unittest.TestCase):
-    def test_keeps_a_point_of_each_machine(self):
+    def test_drops_repeated_figures(self):
         figures = [figure(), figure(machine="l4"), figure(), figure(quantity="forward_time_s")]
         self.assertEqual(fit_machines.once(figures), [figures[0], figures[1], figures[3]])
 
@@ -78,7 +78,7 @@ class FitMachines(unittest.TestCase):
                 found[name] = fit_machines.unsteady_lines(path)
         self.assertEqual(found, {"mine.csv": {"line 3", "line 4"}, "clusters.csv": set(), "mine.json": set()})
 
-    def test_reads_each_file_with_its_own_lines(self):
+    def test_unsteady_lines_apply_only_to_their_file(self):
         """The rows of another file are not unsteady because those of published/figures.csv with the same number are."""
         published = fit_machines.unsteady_lines(ROOT / fit_machines.TABLES[0])
         answer = {"launches": [], "runs": [{**RUN, "id": sorted(published)[0], "share": 0}]}

@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Slow, VerifyEngine,
                          });
 
 // The inference pass, whose peak is compared, does not launch the op.
-TEST(VerifyDelay, MayNameAnOpOfBackward) {
+TEST(VerifyDelay, AcceptsADelayOfABackwardOp) {
   RunConfig machine = on_threads(1);
   machine.delay = "embedding_backward=1us";
   const VerifiedFile file = verify_golden(read_golden(golden_path("tiny_2026")), machine);
@@ -265,7 +265,7 @@ TEST(Verify, RejectsOnePercentGradientError) {
   }
 }
 
-TEST(VerifySlow, PassesWithReferenceKernels) {
+TEST(Verify, SlowPassesWithReferenceKernels) {
   const GoldenCase golden = read_golden(golden_path("tiny_2024_tied_bias"));
   const VerifiedFile file = verify_golden(golden, on_threads(1), {}, reordered(0, true));
   EXPECT_TRUE(file.pass()) << print(file);
@@ -368,7 +368,7 @@ TEST(VerifyChanged, DetectsChangedDtype) {
   EXPECT_THAT(print(file), HasSubstr("bfloat16, PyTorch float32"));
 }
 
-TEST(VerifyChanged, DetectsChangedLossScale) {
+TEST(VerifyChanged, DetectsChangedFloat16DtypeAndLossScale) {
   ChangedGolden golden;
   golden.metadata["loss_scales_float16"][3] = 32768;
   golden.metadata["autocast_dtypes_float16"]["layers.1.attn.scores"] = "bfloat16";
@@ -479,7 +479,7 @@ TEST(Verify, RejectsDeviceThatComputesNoValues) {
 }
 
 // Limits the address space, which sanitizers do not support.
-TEST(VerifySlow, RejectsAFileThatDoesNotFitInMemory) {
+TEST(Verify, SlowRejectsAFileThatDoesNotFitInMemory) {
   const auto refused = [] {
     const GoldenCase golden = read_golden(golden_path("small_2025"));
     const rlimit limit{2UL << 30U, 2UL << 30U};

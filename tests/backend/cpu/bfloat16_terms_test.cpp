@@ -75,7 +75,7 @@ TEST(Bfloat16Terms, PreservesInfinityAndNan) {
 }
 
 // The vector version is the one that packing for AMX uses.
-TEST(Bfloat16Terms, VectorMatchesScalarBits) {
+TEST(Bfloat16Terms, VectorVersionMatchesScalarBits) {
   using Vector = float __attribute__((vector_size(16)));
   using Bits = uint32_t __attribute__((vector_size(16)));
   for (uint64_t i = 0; i < 100'000; i += 4) {
@@ -170,7 +170,7 @@ TEST(SplitProduct, ErrorOfASingleProductIsBelowThreeRoundings) {
 }
 
 // If terms of a sum cancel, the error stays a small fraction of |A||B|, as with fused multiply-adds.
-TEST(SplitProduct, CancellationKeepsTheErrorWithinTheBound) {
+TEST(SplitProduct, ErrorStaysWithinTheBoundIfTermsCancel) {
   Factors factors = random_factors(200, 0, 0, 0);
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t x = 0; x < 100; ++x)

@@ -95,7 +95,7 @@ TEST(CpuBackend, AllocationBeyondMemoryThrows) {
   std::_Exit(0);
 }
 
-TEST(CpuBackendDeathTest, StacksThatDoNotFitAreAnError) {
+TEST(CpuBackendDeathTest, RejectsThreadsWhoseStacksDoNotFit) {
 #ifdef LAPTIME_SANITIZES_MEMORY
   GTEST_SKIP() << "the sanitizer reserves terabytes of address space";
 #endif

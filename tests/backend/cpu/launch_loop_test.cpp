@@ -37,7 +37,7 @@ TEST(LaunchLoop, WorkOutsideLoopsIsOneUnit) {
   EXPECT_EQ(largest_unit_share({}), 1);
 }
 
-TEST(LaunchLoop, CountingTeamRunsNothing) {
+TEST(LaunchLoop, CountingTeamRecordsLoopsWithoutRunningThem) {
   std::vector<LaunchLoop> loops;
   cpu::Team team(64, loops);
   EXPECT_EQ(team.size(), 64);

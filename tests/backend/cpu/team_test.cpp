@@ -122,7 +122,7 @@ TEST_P(TeamSizes, EachThreadHasItsOwnScratch) {
   });
 }
 
-TEST_P(TeamSizes, OnEachThreadCallsTheTaskOncePerThread) {
+TEST_P(TeamSizes, RunsATaskOnceOnEachThread) {
   Team team(GetParam());
   for (int run = 0; run < 50; ++run) {
     std::vector<int> runs(static_cast<size_t>(team.size()), 0);
@@ -194,7 +194,7 @@ TEST(TeamDeathTest, NestedRunOrZeroThreadsAborts) {
 }
 #endif
 
-TEST(TeamDeathTest, ThreadsThatCannotStartAreAnError) {
+TEST(TeamDeathTest, ThrowsIfThreadsCannotStart) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(start_team_without_processes(), testing::ExitedWithCode(0),
               "cannot start 24 threads: the system allows no more; lower --threads");

@@ -78,7 +78,7 @@ TEST(CudaCommunication, IsOrderedWithKernels) {
   unsetenv("LAPTIME_FAKE_CUDA_EAGER");
 }
 
-TEST(CudaCommunication, TimesLaunchesAndWaits) {
+TEST(CudaCommunication, RecordsTheTimesOfLaunchesAndWaits) {
   run_cuda_ranks(2, 2, {}, [](CudaBackend& backend, LocalGroup& group) {
     Summed x(backend, group);
     const Seconds begin = backend.now();
@@ -130,7 +130,7 @@ TEST(CudaCommunication, RecordingIncludesCommunication) {
   });
 }
 
-TEST(CudaCommunication, RecordingThatDoesNotWaitForCommunicationThrows) {
+TEST(CudaCommunication, RejectsARecordingThatDoesNotWaitForCommunication) {
   run_cuda_ranks(2, 2, {.records_steps = true}, [](CudaBackend& backend, LocalGroup& group) {
     Summed x(backend, group);
     EXPECT_THROW(backend.record([&] { x.enqueue_sum(); }), Error);
@@ -154,7 +154,7 @@ TEST(CudaCommunication, NcclFailureThrowsAndAbortsCollectives) {
   unsetenv("LAPTIME_FAKE_NCCL_FAIL");
 }
 
-TEST(CudaCommunication, RanksThatShareAGpuAreRejected) {
+TEST(CudaCommunication, RejectsRanksThatShareAGpu) {
   setenv("LAPTIME_FAKE_CUDA_CARDS", "1", 1);
   const cuda::FoundDriver found = cuda::find_driver();
   run_ranks(2, [&](LocalGroup& group) {

@@ -105,7 +105,7 @@ TEST_F(Cuda, TransfersWaitForEarlierLaunches) {
   EXPECT_THAT(squares.values(), Each(256.0F));
 }
 
-TEST_F(Cuda, MarksCompleteAfterEarlierWork) {
+TEST_F(Cuda, MarksWaitForEarlierWork) {
   const auto backend = open();
   Squares squares(*backend);
   const Seconds begin = backend->now();
@@ -229,7 +229,7 @@ struct Unordered {
   }
 };
 
-TEST_F(Cuda, RecordedIndependentLaunchesMayRunInAnyOrder) {
+TEST_F(Cuda, IndependentRecordedLaunchesMayRunInAnyOrder) {
   CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(8);
   Unordered::number = {memory->data(), contiguous_type(DType::kFloat32, {1})};
@@ -274,7 +274,7 @@ TEST_F(Cuda, LaunchesRunAfterAFailedRecording) {
   EXPECT_THAT(squares.values(), Each(16.0F));
 }
 
-TEST_F(Cuda, RecordingThatDoesNotFitIsNull) {
+TEST_F(Cuda, RecordReturnsNullIfMemoryIsFull) {
   CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
   Squares squares(backend);
   setenv("LAPTIME_FAKE_CUDA_TAKEN", std::to_string(int64_t{4} << 30).c_str(), 1);
