@@ -160,8 +160,10 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
 
 // ---- hyperfine
 
-// CPU seconds of a step, from the process's usage during the samples; 0 if the record lacks it.
+// CPU seconds of a step, from the process's usage during the samples; 0 if the record lacks it, and for a prediction,
+// whose process did not run the step.
 double cpu_seconds(const Record& record, const TimeStats& time, const char* key) {
+  if (is_predicted(record)) return 0;
   const std::optional<double> seconds = number_at(record.machine, key);
   const auto steps = static_cast<double>(time.count * record.stopping.steps_per_sample.value_or(1));
   return seconds && steps > 0 ? *seconds / steps : 0;

@@ -61,6 +61,10 @@ TEST(Records, HyperfineStatesTheCpuTimePerStep) {
   EXPECT_DOUBLE_EQ(result["system"].get<double>(), 0.05);
   const std::vector<TracedRecord> unknown{{sample_record(), {}}};
   EXPECT_EQ(Json::parse(hyperfine(unknown, {}))["results"][0]["user"], 0);
+  records[0].record.verdict.rating = kPredicted;
+  const Json predicted = Json::parse(hyperfine(records, {}))["results"][0];
+  EXPECT_EQ(predicted["user"], 0);
+  EXPECT_EQ(predicted["system"], 0);
 }
 
 // Records with the same name but different labels, builds or numbers of threads. Exports must not merge them.
