@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "export/formats.h"
 #include "export/traced_step.h"
+#include "record/metrics.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -69,17 +71,20 @@ class TraceWriter {
   std::string head() {
     const Json about{{"name", record_.name},
                      {"created", record_.created},
-                     {"fingerprint", record_.fingerprint},
+                     {"predicted", is_predicted(record_)},
+                     {"fingerprint", is_predicted(record_) ? Json(nullptr) : Json(record_.fingerprint)},
                      {"traced_steps", trace_.steps.size()},
                      {"steps_here", timeline_.steps.size()},
                      {"left_out", left_out()}};
-    const Json devices = Json::array({{{"id", kDevice}, {"name", record_.machine.text("cpu_model")}}});
+    const Json devices = Json::array({{{"id", kDevice}, {"name", machine_text()}}});
     return fmt::format(
         "{{\n\"schemaVersion\": 1,\n\"deviceProperties\": {},\n"
         "\"distributedInfo\": {{\"backend\": \"none\", \"rank\": 0, \"world_size\": 1}},\n"
         "\"displayTimeUnit\": \"ms\",\n\"laptime\": {},\n\"traceEvents\": [\n",
         devices.dump(), about.dump());
   }
+
+  std::string machine_text() const { return machine_of(record_) + (is_predicted(record_) ? " (predicted)" : ""); }
 
   Json left_out() const {
     Json notes = Json::array();
@@ -100,7 +105,7 @@ class TraceWriter {
       event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, row, args);
     };
     name("process_name", kStream, "\"name\":" + escaped("laptime " + record_.name));
-    name("process_labels", kStream, "\"labels\":" + escaped(record_.created));
+    name("process_labels", kStream, "\"labels\":" + escaped(fmt::format("{}, {}", record_.created, machine_text())));
     name("process_sort_index", kStream, "\"sort_index\":0");
     name("thread_name", kStream, fmt::format("\"name\":\"stream {}\"", kStream));
     name("thread_name", kHost, "\"name\":\"steps\"");

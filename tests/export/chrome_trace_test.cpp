@@ -60,6 +60,21 @@ TEST(ChromeTrace, HasTheFieldsThatViewersNeed) {
   EXPECT_EQ(Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}))["laptime"]["left_out"].size(), 0U);
 }
 
+TEST(ChromeTrace, NamesTheMachineOfItsTimes) {
+  TracedRecord traced = test::small_trace();
+  traced.record.machine.json()["cpu_model"] = "Example CPU";
+  const auto written = [&] { return Json::parse(chrome_trace({&traced, 1}, {})); };
+  EXPECT_EQ(written()["deviceProperties"][0]["name"], "Example CPU");
+  EXPECT_EQ(written()["laptime"]["predicted"], false);
+  EXPECT_EQ(written()["laptime"]["fingerprint"], traced.record.fingerprint);
+  traced.record.machine.json()["card"]["name"] = "NVIDIA H200";
+  EXPECT_EQ(written()["deviceProperties"][0]["name"], "NVIDIA H200");
+  traced.record.config.json()["device"] = "roofline:h100";
+  EXPECT_EQ(written()["deviceProperties"][0]["name"], "h100 (predicted)");
+  EXPECT_EQ(written()["laptime"]["predicted"], true);
+  EXPECT_EQ(written()["laptime"]["fingerprint"], nullptr);
+}
+
 // HTA rounds starts up and ends down, so consecutive launches must begin and end on whole microseconds.
 TEST(ChromeTrace, HasNoGapsBetweenMicrosecondLaunches) {
   const TracedRecord traced = test::long_trace(2);

@@ -44,6 +44,47 @@ TEST(Records, GoogleBenchmarkRejectsRecordsOfTwoMachines) {
   EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("fingerprint = '0123456789abcdef'"));
 }
 
+TEST(Records, GoogleBenchmarkRejectsEqualPointsOfTwoMachines) {
+  std::vector<TracedRecord> records(2, {sample_record(), {}});
+  records[1].record.fingerprint = "another";
+  EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("fingerprint = '0123456789abcdef'"));
+}
+
+// A prediction for another machine. Its `machine` and `fingerprint` describe the one that computed the prediction.
+Record predicted_record() {
+  Record record = sample_record();
+  record.verdict.rating = kPredicted;
+  record.config.json()["device"] = "roofline:h100";
+  record.machine.json()["cpu_model"] = "Example CPU";
+  record.machine.json()["cores_allowed"] = 2;
+  return record;
+}
+
+TEST(Records, GoogleBenchmarkNamesTheMachineOfAPrediction) {
+  const std::vector<TracedRecord> records{{predicted_record(), {}}};
+  const Json context = Json::parse(google_benchmark(records, {}))["context"];
+  EXPECT_EQ(context["laptime_predicted_for"], "h100");
+  EXPECT_EQ(context["cpu_model"], "");
+  EXPECT_EQ(context["num_cpus"], 0);
+  EXPECT_FALSE(context.contains("laptime_fingerprint"));
+  const std::vector<TracedRecord> measured{{sample_record(), {}}};
+  EXPECT_FALSE(Json::parse(google_benchmark(measured, {}))["context"].contains("laptime_predicted_for"));
+}
+
+TEST(Records, GoogleBenchmarkRejectsPredictionsAmongMeasurements) {
+  const std::vector<TracedRecord> records{{predicted_record(), {}}, {sample_record(), {}}};
+  EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("device = 'roofline:h100'"));
+  const std::vector<TracedRecord> reversed{records[1], records[0]};
+  EXPECT_THAT(test::error_of([&] { google_benchmark(reversed, {}); }), HasSubstr("predicted = false"));
+}
+
+TEST(Records, HyperfineMarksPredictions) {
+  const std::vector<TracedRecord> records{{predicted_record(), {}}, {sample_record(), {}}};
+  const Json results = Json::parse(hyperfine(records, {}))["results"];
+  EXPECT_EQ(results[0]["command"], sample_record().name + "/predicted:h100");
+  EXPECT_EQ(results[1]["command"], sample_record().name);
+}
+
 TEST(Records, HyperfineNamesTheParameterThatVaries) {
   const Json json = Json::parse(hyperfine(two_contexts_and_a_failure(), {}));
   ASSERT_EQ(json["results"].size(), 2U);
