@@ -310,25 +310,38 @@ std::string rate(const TimeStats& time, double tokens) {
   return with_deviation(moments.mean, moments.std_sample);
 }
 
-std::string test_row(const Record& record, const std::string& distinct, const std::string& pass,
-                     const TimeStats& time) {
-  const bool is_main = &time == record.main_time();
-  const std::optional<double> tokens = tokens_of(record);
+// The cells that describe the point. The rows of its passes share them.
+BenchCells point_cells(const Record& record) {
   std::string model = model_text(record);
   for (const std::string& more : {record.config.text("edition"), system_of(record)})
     model += model.empty() || more.empty() ? more : " " + more;
-  if (!distinct.empty()) model += " " + distinct.substr(1);
-  BenchCells cells{markdown_escaped(model),
-                   parameter_count(record),
-                   markdown_escaped(record.config.text("context_length")),
-                   markdown_escaped(record.config.text("batch_size")),
-                   markdown_escaped(record.config.text("dtype")),
-                   markdown_escaped(record.config.text("mode")),
-                   test_of(pass),
-                   with_deviation(time.mean * 1e3, time.std ? std::optional(*time.std * 1e3) : std::nullopt),
-                   tokens && !time.samples.empty() ? rate(time, *tokens) : "",
-                   "",
-                   ""};
+  if (const std::string predicted = prediction_tag(record); !predicted.empty()) model += " " + predicted.substr(1);
+  return {markdown_escaped(model),
+          parameter_count(record),
+          markdown_escaped(record.config.text("context_length")),
+          markdown_escaped(record.config.text("batch_size")),
+          markdown_escaped(record.config.text("dtype")),
+          markdown_escaped(record.config.text("mode"))};
+}
+
+// The cells of each record's point. Where several points would have equal cells, the model's cell distinguishes them.
+std::vector<BenchCells> distinct_points(const RecordPointers& records) {
+  std::vector<BenchCells> points;
+  std::vector<std::string> lines;
+  for (const Record* const record : records) lines.push_back(line_of(points.emplace_back(point_cells(*record))));
+  const std::vector<std::string> distinct = distinctions(records, lines);
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!distinct[i].empty()) points[i][0] += markdown_escaped(" " + distinct[i].substr(1));
+  }
+  return points;
+}
+
+std::string test_row(const Record& record, BenchCells cells, const std::string& pass, const TimeStats& time) {
+  const bool is_main = &time == record.main_time();
+  const std::optional<double> tokens = tokens_of(record);
+  cells[6] = test_of(pass);
+  cells[7] = with_deviation(time.mean * 1e3, time.std ? std::optional(*time.std * 1e3) : std::nullopt);
+  if (tokens && !time.samples.empty()) cells[8] = rate(time, *tokens);
   if (is_main && record.memory.peak_bytes)
     cells[9] = fmt::format("{:.2f}", static_cast<double>(*record.memory.peak_bytes) / (int64_t{1} << 30U));
   if (is_main && record.flops.mfu_measured) cells[10] = fmt::format("{:.1f} %", *record.flops.mfu_measured * 100);
@@ -379,12 +392,12 @@ std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions
 
 std::string llama_bench(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
   const RecordPointers timed = timed_records(records);
-  const std::vector<std::string> distinct = distinctions(timed);
+  const std::vector<BenchCells> points = distinct_points(timed);
   std::string text = header();
   std::string builds;
   for (size_t i = 0; i < timed.size(); ++i) {
     const Record& record = *timed[i];
-    for (const std::string& pass : passes_of(record)) text += test_row(record, distinct[i], pass, record.time.at(pass));
+    for (const std::string& pass : passes_of(record)) text += test_row(record, points[i], pass, record.time.at(pass));
     const std::string build = fmt::format("build: {} ({})\n", markdown_escaped(record.binary.commit),
                                           markdown_escaped(record.binary.version));
     if (builds.find(build) == std::string::npos) builds += build;

@@ -154,6 +154,35 @@ TEST(Records, LlamaBenchSeparatesDifferentMeasurements) {
   EXPECT_EQ(rows.size(), 4U);
 }
 
+// The model's cell in each row of a step.
+std::vector<std::string> models_of(const std::vector<TracedRecord>& records) {
+  std::vector<std::string> models;
+  std::istringstream lines(llama_bench(records, {}));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" step |") == std::string::npos) continue;
+    const std::string cell = line.substr(2, line.find(" |", 2) - 2);
+    models.push_back(cell.substr(0, cell.find_last_not_of(' ') + 1));
+  }
+  return models;
+}
+
+// A record's name has the options that differ, but the table has no names.
+TEST(Records, LlamaBenchNamesOptionsWithoutAColumnWhereTheyDiffer) {
+  std::vector<TracedRecord> records(3, {sample_record(), {}});
+  records[0].record.config.json()["recompute"] = "none";
+  records[1].record.config.json()["recompute"] = "block";
+  records[1].record.name += "/recompute:block";
+  records[2].record.config.json()["context_length"] = 512;
+  records[2].record.name = "step/model:small/ctx:512/dtype:float32/mode:eager";
+  EXPECT_THAT(models_of(records),
+              testing::ElementsAre("small 2025 recompute:none", "small 2025 recompute:block", "small 2025"));
+}
+
+TEST(Records, LlamaBenchMarksPredictions) {
+  EXPECT_THAT(models_of({{predicted_record(), {}}, {sample_record(), {}}}),
+              testing::ElementsAre("small 2025 predicted:h100", "small 2025"));
+}
+
 TEST(Records, LlamaBenchHasARowForEachPass) {
   const std::string text = llama_bench(two_contexts_and_a_failure(), {});
   EXPECT_THAT(text, HasSubstr("| small 2025                     |   128.63 M |    256 |    4 |  float32 |    eager |"));
