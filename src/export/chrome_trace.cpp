@@ -45,6 +45,7 @@ class TraceWriter {
         detail_(detail),
         roles_(roles_of(trace_)),
         changes_(memory_changes(trace_)),
+        outliving_(outliving_buffers(trace_)),
         resident_(resident_buffers(trace_)) {}
 
   std::string text() {
@@ -197,6 +198,7 @@ class TraceWriter {
       total += bytes;
     };
     for (const size_t buffer : resident_) change(buffer, 1);
+    if (&step != &timeline_.steps.front()) free_previous(step.begin, total);
     write_active(step.begin, active);
 
     int64_t time = step.first_launch;
@@ -215,6 +217,18 @@ class TraceWriter {
         written = time;
       }
       if (launch < trace_.launch_count()) time += step.step->launches[launch];
+    }
+  }
+
+  // Frees the buffers that outlived the previous step, because the plan of a step gives their space to others until it
+  // allocates them again. `resident`: the bytes of resident buffers.
+  void free_previous(int64_t time, int64_t resident) {
+    if (!detail_.memory_events) return;
+    int64_t total = resident;
+    for (const size_t buffer : outliving_) total += trace_.buffers.bytes[buffer];
+    for (const size_t buffer : outliving_) {
+      total -= trace_.buffers.bytes[buffer];
+      write_event(time, {.launch = 0, .buffer = buffer, .is_alloc = false}, total);
     }
   }
 
@@ -242,6 +256,7 @@ class TraceWriter {
   Detail detail_;
   std::vector<std::string_view> roles_;
   std::vector<MemoryChange> changes_;
+  std::vector<size_t> outliving_;
   std::vector<size_t> resident_;
   std::string events_;
   int64_t kernels_ = 0;  // number of kernels written
