@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
+from laptime.program import Error
+
 if TYPE_CHECKING:
     import pandas
 
@@ -287,7 +289,15 @@ class Exported:
 
     @property
     def text(self) -> str:
-        return self.content.decode("utf-8")
+        """The content as text.
+
+        Raises:
+            laptime.Error: the format is binary.
+        """
+        try:
+            return self.content.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Error(f"laptime export {self.format}: the format is binary and has no text; use data or write()") from None
 
     @property
     def data(self) -> Any:
@@ -307,11 +317,11 @@ class Exported:
         """A row for each record, sample, event or line of the format.
 
         Raises:
-            ValueError: the format has no rows of named values; `text` has its content.
+            ValueError: the format has no rows of named values; `data` has its content.
         """
         data = self.data
         if isinstance(data, dict):  # the rows of Google Benchmark, hyperfine and traces
             data = next((data[key] for key in ("benchmarks", "results", "traceEvents") if key in data), None)
         if not isinstance(data, list):
-            raise ValueError(f"{self.format} has no rows of named values; read .text instead")
+            raise ValueError(f"{self.format} has no rows of named values; read .data instead")
         return _frame(data)

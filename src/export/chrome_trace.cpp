@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "export/formats.h"
 #include "export/traced_step.h"
+#include "record/metrics.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -43,6 +45,7 @@ class TraceWriter {
         detail_(detail),
         roles_(roles_of(trace_)),
         changes_(memory_changes(trace_)),
+        outliving_(outliving_buffers(trace_)),
         resident_(resident_buffers(trace_)) {}
 
   std::string text() {
@@ -69,17 +72,20 @@ class TraceWriter {
   std::string head() {
     const Json about{{"name", record_.name},
                      {"created", record_.created},
-                     {"fingerprint", record_.fingerprint},
+                     {"predicted", is_predicted(record_)},
+                     {"fingerprint", is_predicted(record_) ? Json(nullptr) : Json(record_.fingerprint)},
                      {"traced_steps", trace_.steps.size()},
                      {"steps_here", timeline_.steps.size()},
                      {"left_out", left_out()}};
-    const Json devices = Json::array({{{"id", kDevice}, {"name", record_.machine.text("cpu_model")}}});
+    const Json devices = Json::array({{{"id", kDevice}, {"name", machine_text()}}});
     return fmt::format(
         "{{\n\"schemaVersion\": 1,\n\"deviceProperties\": {},\n"
         "\"distributedInfo\": {{\"backend\": \"none\", \"rank\": 0, \"world_size\": 1}},\n"
         "\"displayTimeUnit\": \"ms\",\n\"laptime\": {},\n\"traceEvents\": [\n",
         devices.dump(), about.dump());
   }
+
+  std::string machine_text() const { return machine_of(record_) + (is_predicted(record_) ? " (predicted)" : ""); }
 
   Json left_out() const {
     Json notes = Json::array();
@@ -100,7 +106,7 @@ class TraceWriter {
       event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, row, args);
     };
     name("process_name", kStream, "\"name\":" + escaped("laptime " + record_.name));
-    name("process_labels", kStream, "\"labels\":" + escaped(record_.created));
+    name("process_labels", kStream, "\"labels\":" + escaped(fmt::format("{}, {}", record_.created, machine_text())));
     name("process_sort_index", kStream, "\"sort_index\":0");
     name("thread_name", kStream, fmt::format("\"name\":\"stream {}\"", kStream));
     name("thread_name", kHost, "\"name\":\"steps\"");
@@ -192,6 +198,7 @@ class TraceWriter {
       total += bytes;
     };
     for (const size_t buffer : resident_) change(buffer, 1);
+    if (&step != &timeline_.steps.front()) free_previous(step.begin, total);
     write_active(step.begin, active);
 
     int64_t time = step.first_launch;
@@ -210,6 +217,18 @@ class TraceWriter {
         written = time;
       }
       if (launch < trace_.launch_count()) time += step.step->launches[launch];
+    }
+  }
+
+  // Frees the buffers that outlived the previous step, because the plan of a step gives their space to others until it
+  // allocates them again. `resident`: the bytes of resident buffers.
+  void free_previous(int64_t time, int64_t resident) {
+    if (!detail_.memory_events) return;
+    int64_t total = resident;
+    for (const size_t buffer : outliving_) total += trace_.buffers.bytes[buffer];
+    for (const size_t buffer : outliving_) {
+      total -= trace_.buffers.bytes[buffer];
+      write_event(time, {.launch = 0, .buffer = buffer, .is_alloc = false}, total);
     }
   }
 
@@ -237,6 +256,7 @@ class TraceWriter {
   Detail detail_;
   std::vector<std::string_view> roles_;
   std::vector<MemoryChange> changes_;
+  std::vector<size_t> outliving_;
   std::vector<size_t> resident_;
   std::string events_;
   int64_t kernels_ = 0;  // number of kernels written

@@ -115,14 +115,10 @@ class Snapshot {
   }
 
   Json segments() const {
-    std::vector<size_t> alive;  // buffers that are in the arena after the step
-    const auto launches = static_cast<int64_t>(trace_.launch_count());
-    for (const MemoryChange& change : changes_) {
-      if (change.is_alloc && trace_.buffers.last[change.buffer] >= launches) alive.push_back(change.buffer);
-    }
     Json segments = Json::array();
     if (trace_.resident_bytes > 0) segments.push_back(segment(kResidentAddress, trace_.resident_bytes, resident_));
-    if (trace_.arena_bytes > 0) segments.push_back(segment(arena_address_, trace_.arena_bytes, std::move(alive)));
+    if (trace_.arena_bytes > 0)
+      segments.push_back(segment(arena_address_, trace_.arena_bytes, outliving_buffers(trace_)));
     return segments;
   }
 

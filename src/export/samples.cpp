@@ -63,6 +63,28 @@ std::vector<RecordFacts> differing_facts(const RecordPointers& records) {
   return differing;
 }
 
+// "/predicted:h100"; empty for a measured record.
+std::string prediction_tag(const Record& record) {
+  return is_predicted(record) ? fmt::format("/predicted:{}", machine_of(record)) : "";
+}
+
+// For each record, a suffix that distinguishes it from others with the same entry in `names`.
+std::vector<std::string> distinctions(const RecordPointers& records, const std::vector<std::string>& names) {
+  std::map<std::string, std::vector<size_t>> by_name;
+  for (size_t i = 0; i < records.size(); ++i) by_name[names[i]].push_back(i);
+  std::vector<std::string> texts(records.size());
+  for (const auto& [name, indices] : by_name) {
+    RecordPointers of_name;
+    for (const size_t index : indices) of_name.push_back(records[index]);
+    const std::vector<RecordFacts> differing = differing_facts(of_name);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      for (const auto& [key, value] : differing[i])
+        texts[indices[i]] += fmt::format("/{}:{}", key, value.empty() ? "none" : value);
+    }
+  }
+  return texts;
+}
+
 RecordPointers timed_records(std::span<const TracedRecord> records) {
   RecordPointers timed;
   for (const TracedRecord& traced : records) {
@@ -101,8 +123,27 @@ std::vector<Family> families_of(const RecordPointers& records) {
   return families;
 }
 
+// The filter that selects the records whose times are those of this record's machine. A prediction has the fingerprint
+// of the machine that computed it, but the times of another.
+std::string filter_of_machine(const Record& record) {
+  return is_predicted(record) ? fmt::format("device = '{}'", record.config.text("device"))
+                              : fmt::format("predicted = false and fingerprint = '{}'", record.fingerprint);
+}
+
+void require_one_machine(const RecordPointers& records) {
+  if (records.empty()) return;
+  const std::string filter = filter_of_machine(*records.front());
+  if (std::ranges::all_of(records, [&](const Record* record) { return filter_of_machine(*record) == filter; })) return;
+  throw Error::format(
+      "the records come from several machines, but a Google Benchmark file describes one; select one machine with the "
+      "filter \"{}\"",
+      filter);
+}
+
+// A predicted machine has none of the properties of the machine that is described in the record.
 Json context_of(const Record& record) {
-  const Json& machine = record.machine.json();
+  const JsonObject described = is_predicted(record) ? JsonObject() : record.machine;
+  const Json& machine = described.json();
   const auto value = [&](const char* key, const Json& otherwise) {
     const auto found = machine.find(key);
     return found == nullptr || found->is_null() ? otherwise : *found;
@@ -115,22 +156,27 @@ Json context_of(const Record& record) {
     if (machine.contains(key))
       caches.push_back({{"type", type}, {"level", level}, {"size", value(key, 0)}, {"num_sharing", 1}});
   }
-  const std::string governor = record.machine.text("governor");
-  return {{"date", record.created},
-          {"host_name", ""},  // records do not name the host
-          {"executable", "laptime"},
-          {"num_cpus", value("cores_allowed", value("cores_online", 0))},
-          {"mhz_per_cpu", clock.is_number() ? static_cast<int64_t>(clock.get<double>() / 1e6) : 0},
-          {"cpu_scaling_enabled", !governor.empty() && governor != "performance"},
-          {"caches", caches},
-          {"load_avg", load},
-          {"library_version", record.binary.version},
-          {"library_build_type", record.binary.build_type == "Debug" ? "debug" : "release"},
-          {"json_schema_version", 1},
-          {"laptime_fingerprint", record.fingerprint},
-          {"laptime_math_mode", record.math_mode},
-          {"laptime_commit", record.binary.commit},
-          {"cpu_model", record.machine.text("cpu_model")}};
+  const std::string governor = described.text("governor");
+  Json context{{"date", record.created},
+               {"host_name", ""},  // records do not name the host
+               {"executable", "laptime"},
+               {"num_cpus", value("cores_allowed", value("cores_online", 0))},
+               {"mhz_per_cpu", clock.is_number() ? static_cast<int64_t>(clock.get<double>() / 1e6) : 0},
+               {"cpu_scaling_enabled", !governor.empty() && governor != "performance"},
+               {"caches", caches},
+               {"load_avg", load},
+               {"library_version", record.binary.version},
+               {"library_build_type", record.binary.build_type == "Debug" ? "debug" : "release"},
+               {"json_schema_version", 1},
+               {"laptime_math_mode", record.math_mode},
+               {"laptime_commit", record.binary.commit},
+               {"cpu_model", described.text("cpu_model")}};
+  if (is_predicted(record)) {
+    context["laptime_predicted_for"] = machine_of(record);
+  } else {
+    context["laptime_fingerprint"] = record.fingerprint;
+  }
+  return context;
 }
 
 void add_rows(Json& rows, const Family& family, size_t family_index) {
@@ -160,8 +206,10 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
 
 // ---- hyperfine
 
-// CPU seconds of a step, from the process's usage during the samples; 0 if the record lacks it.
+// CPU seconds of a step, from the process's usage during the samples; 0 if the record lacks it, and for a prediction,
+// whose process did not run the step.
 double cpu_seconds(const Record& record, const TimeStats& time, const char* key) {
+  if (is_predicted(record)) return 0;
   const std::optional<double> seconds = number_at(record.machine, key);
   const auto steps = static_cast<double>(time.count * record.stopping.steps_per_sample.value_or(1));
   return seconds && steps > 0 ? *seconds / steps : 0;
@@ -262,25 +310,38 @@ std::string rate(const TimeStats& time, double tokens) {
   return with_deviation(moments.mean, moments.std_sample);
 }
 
-std::string test_row(const Record& record, const std::string& distinct, const std::string& pass,
-                     const TimeStats& time) {
-  const bool is_main = &time == record.main_time();
-  const std::optional<double> tokens = tokens_of(record);
+// The cells that describe the point. The rows of its passes share them.
+BenchCells point_cells(const Record& record) {
   std::string model = model_text(record);
   for (const std::string& more : {record.config.text("edition"), system_of(record)})
     model += model.empty() || more.empty() ? more : " " + more;
-  if (!distinct.empty()) model += " " + distinct.substr(1);
-  BenchCells cells{markdown_escaped(model),
-                   parameter_count(record),
-                   markdown_escaped(record.config.text("context_length")),
-                   markdown_escaped(record.config.text("batch_size")),
-                   markdown_escaped(record.config.text("dtype")),
-                   markdown_escaped(record.config.text("mode")),
-                   test_of(pass),
-                   with_deviation(time.mean * 1e3, time.std ? std::optional(*time.std * 1e3) : std::nullopt),
-                   tokens && !time.samples.empty() ? rate(time, *tokens) : "",
-                   "",
-                   ""};
+  if (const std::string predicted = prediction_tag(record); !predicted.empty()) model += " " + predicted.substr(1);
+  return {markdown_escaped(model),
+          parameter_count(record),
+          markdown_escaped(record.config.text("context_length")),
+          markdown_escaped(record.config.text("batch_size")),
+          markdown_escaped(record.config.text("dtype")),
+          markdown_escaped(record.config.text("mode"))};
+}
+
+// The cells of each record's point. Where several points would have equal cells, the model's cell distinguishes them.
+std::vector<BenchCells> distinct_points(const RecordPointers& records) {
+  std::vector<BenchCells> points;
+  std::vector<std::string> lines;
+  for (const Record* const record : records) lines.push_back(line_of(points.emplace_back(point_cells(*record))));
+  const std::vector<std::string> distinct = distinctions(records, lines);
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!distinct[i].empty()) points[i][0] += markdown_escaped(" " + distinct[i].substr(1));
+  }
+  return points;
+}
+
+std::string test_row(const Record& record, BenchCells cells, const std::string& pass, const TimeStats& time) {
+  const bool is_main = &time == record.main_time();
+  const std::optional<double> tokens = tokens_of(record);
+  cells[6] = test_of(pass);
+  cells[7] = with_deviation(time.mean * 1e3, time.std ? std::optional(*time.std * 1e3) : std::nullopt);
+  if (tokens && !time.samples.empty()) cells[8] = rate(time, *tokens);
   if (is_main && record.memory.peak_bytes)
     cells[9] = fmt::format("{:.2f}", static_cast<double>(*record.memory.peak_bytes) / (int64_t{1} << 30U));
   if (is_main && record.flops.mfu_measured) cells[10] = fmt::format("{:.1f} %", *record.flops.mfu_measured * 100);
@@ -299,34 +360,18 @@ std::vector<std::string> passes_of(const Record& record) {
 }  // namespace
 
 std::vector<std::string> distinctions(const RecordPointers& records) {
-  std::map<std::string, std::vector<size_t>> by_name;
-  for (size_t i = 0; i < records.size(); ++i) by_name[records[i]->name].push_back(i);
-  std::vector<std::string> texts(records.size());
-  for (const auto& [name, indices] : by_name) {
-    RecordPointers of_name;
-    for (const size_t index : indices) of_name.push_back(records[index]);
-    const std::vector<RecordFacts> differing = differing_facts(of_name);
-    for (size_t i = 0; i < indices.size(); ++i) {
-      for (const auto& [key, value] : differing[i])
-        texts[indices[i]] += fmt::format("/{}:{}", key, value.empty() ? "none" : value);
-    }
-  }
-  return texts;
+  std::vector<std::string> names;
+  names.reserve(records.size());
+  for (const Record* const record : records) names.push_back(record->name);
+  return distinctions(records, names);
 }
 
 std::string google_benchmark(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
-  const std::vector<Family> families = families_of(timed_records(records));
+  const RecordPointers timed = timed_records(records);
+  require_one_machine(timed);
+  const std::vector<Family> families = families_of(timed);
   Json rows = Json::array();
-  for (size_t i = 0; i < families.size(); ++i) {
-    const std::string& first = families.front().record->fingerprint;
-    if (families[i].record->fingerprint != first) {
-      throw Error::format(
-          "the records come from several machines, but a Google Benchmark file describes one; select one "
-          "machine with the filter \"fingerprint = '{}'\"",
-          first);
-    }
-    add_rows(rows, families[i], i);
-  }
+  for (size_t i = 0; i < families.size(); ++i) add_rows(rows, families[i], i);
   return json_text({{"context", context_of(families.empty() ? Record() : *families.front().record)},
                     {"benchmarks", std::move(rows)}});
 }
@@ -334,22 +379,25 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
 // States only the parameters that differ, because hyperfine's scripts plot over the one parameter that varies.
 std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
   const RecordPointers timed = timed_records(records);
-  const std::vector<std::string> distinct = distinctions(timed);
+  std::vector<std::string> commands;
+  commands.reserve(timed.size());
+  for (const Record* const record : timed) commands.push_back(record->name + prediction_tag(*record));
+  const std::vector<std::string> distinct = distinctions(timed, commands);
   const std::vector<RecordFacts> parameters = differing_facts(timed);
   Json results = Json::array();
   for (size_t i = 0; i < timed.size(); ++i)
-    results.push_back(result_of(*timed[i], timed[i]->name + distinct[i], parameters[i]));
+    results.push_back(result_of(*timed[i], commands[i] + distinct[i], parameters[i]));
   return json_text({{"results", std::move(results)}});
 }
 
 std::string llama_bench(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
   const RecordPointers timed = timed_records(records);
-  const std::vector<std::string> distinct = distinctions(timed);
+  const std::vector<BenchCells> points = distinct_points(timed);
   std::string text = header();
   std::string builds;
   for (size_t i = 0; i < timed.size(); ++i) {
     const Record& record = *timed[i];
-    for (const std::string& pass : passes_of(record)) text += test_row(record, distinct[i], pass, record.time.at(pass));
+    for (const std::string& pass : passes_of(record)) text += test_row(record, points[i], pass, record.time.at(pass));
     const std::string build = fmt::format("build: {} ({})\n", markdown_escaped(record.binary.commit),
                                           markdown_escaped(record.binary.version));
     if (builds.find(build) == std::string::npos) builds += build;

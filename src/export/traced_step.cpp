@@ -102,6 +102,15 @@ std::vector<MemoryChange> memory_changes(const StepTrace& trace) {
   return changes;
 }
 
+std::vector<size_t> outliving_buffers(const StepTrace& trace) {
+  std::vector<size_t> outliving;
+  const auto launches = static_cast<int64_t>(trace.launch_count());
+  for (const MemoryChange& change : memory_changes(trace)) {
+    if (change.is_alloc && trace.buffers.last[change.buffer] >= launches) outliving.push_back(change.buffer);
+  }
+  return outliving;
+}
+
 std::vector<size_t> resident_buffers(const StepTrace& trace) {
   std::vector<size_t> resident;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {

@@ -53,6 +53,9 @@ struct MemoryChange {
 // Buffers that outlive the step are never freed. Resident and empty buffers are omitted.
 std::vector<MemoryChange> memory_changes(const StepTrace& trace);
 
+// The buffers that are in the step's arena after the step, such as gradients. The next step allocates them again.
+std::vector<size_t> outliving_buffers(const StepTrace& trace);
+
 // The resident buffers with a nonzero size.
 std::vector<size_t> resident_buffers(const StepTrace& trace);
 

@@ -20,6 +20,7 @@
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
+#include "report/names.h"
 #include "report/point_text.h"
 #include "report/published.h"
 #include "report/questions.h"

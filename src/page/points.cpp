@@ -46,12 +46,6 @@ std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
   return tags;
 }
 
-// "h100" for the device "roofline:h100".
-std::string without_prefix(const std::string& device) {
-  constexpr std::string_view kPredicts = "roofline:";
-  return device.starts_with(kPredicts) ? device.substr(kPredicts.size()) : device;
-}
-
 // A value in words: "context 128", or only "float32" if the value needs no title.
 std::string spoken(const PageAxis& axis, const std::string& value) {
   constexpr std::array<std::string_view, 8> kPlain{"pass",   "model",   "dtype", "mode",
@@ -60,7 +54,7 @@ std::string spoken(const PageAxis& axis, const std::string& value) {
   const bool is_plain = std::ranges::find(kPlain, axis.key) != kPlain.end();
   std::string text = is_plain ? value : fmt::format("{} {}", axis.title, value);
   if (axis.key == kPass) std::ranges::replace(text, '_', ' ');
-  if (axis.key == "device") text = without_prefix(text);
+  if (axis.key == "device") text = brief_device(text);
   return text;
 }
 
@@ -220,12 +214,6 @@ size_t headline_of(const std::vector<PagePoint>& points) {
 }
 
 }  // namespace
-
-std::string machine_of(const Record& record) {
-  if (is_predicted(record)) return without_prefix(record.config.text("device"));
-  const std::string card = device_card_name(record);
-  return card.empty() ? processor_name(record) : card;
-}
 
 const TimeStats* PagePoint::time() const { return record->status == Status::kOk ? time_of(*record) : nullptr; }
 

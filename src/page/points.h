@@ -60,7 +60,4 @@ struct PagePoints {
   std::optional<Speedup> against_base(const PagePoint& point) const;
 };
 
-// The GPU or the processor of a record; for a prediction, the predicted device.
-std::string machine_of(const Record& record);
-
 }  // namespace laptime

@@ -97,6 +97,16 @@ std::string brief_processor(std::string name) {
   return name;
 }
 
+std::string brief_device(const std::string& device) {
+  return device.starts_with(kMachinePrefix) ? device.substr(kMachinePrefix.size()) : device;
+}
+
+std::string machine_of(const Record& record) {
+  if (is_predicted(record)) return brief_device(record.config.text("device"));
+  const std::string card = device_card_name(record);
+  return card.empty() ? processor_name(record) : card;
+}
+
 std::string threads_text(const Record& record) {
   const std::optional<double> threads = number_at(record.config, "threads");
   return threads ? counted(static_cast<int64_t>(*threads), "thread") : "";

@@ -30,6 +30,10 @@ std::string device_card_name(const Record& record);
 // The full processor name, "AMD EPYC 9R14 96-Core Processor", and its short form, "AMD EPYC 9R14".
 std::string processor_name(const Record& record);
 std::string brief_processor(std::string name);
+// "h100" for the device "roofline:h100".
+std::string brief_device(const std::string& device);
+// The machine whose times the record has: the GPU or the processor; for a prediction, the predicted device.
+std::string machine_of(const Record& record);
 // "2 threads"; empty if the record does not state the number.
 std::string threads_text(const Record& record);
 

@@ -95,7 +95,9 @@ class ExportRecords(ExportTest):
             self.assertEqual(len(found[f"{name}/phase:backward"]), 3)
 
         results = json.loads(self.exported("hyperfine"))["results"]
-        self.assertEqual({result["command"]: result["times"] for result in results}, samples)
+        self.assertEqual({result["command"]: result["times"] for result in results},
+                         {f"{name}/predicted:h100": seconds for name, seconds in samples.items()})
+        self.assertEqual({(result["user"], result["system"]) for result in results}, {(0, 0)})
         self.assertEqual([result["parameters"] for result in results],
                          [{"context_length": "8"}, {"context_length": "16"}])
 

@@ -191,6 +191,13 @@ class Module(ModuleTest):
         self.assertEqual(row["status"], "ok")
         self.assertIn("|", laptime.export("llama_bench", store=self.store).data)
 
+    def test_binary_export_has_data_but_no_text(self):
+        laptime.memory(**TINY, run=True, store=self.store)
+        exported = laptime.export("memory_viz", store=self.store)
+        self.assertIn("segments", exported.data)
+        with self.assertRaisesRegex(laptime.Error, "memory_viz.*write"):
+            _ = exported.text
+
     def test_ctrl_c_ends_the_program_and_keeps_its_records(self):
         def interrupt(main: int):
             child = None

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/json.h"
 #include "export/formats.h"
 #include "small_trace.h"
@@ -60,6 +62,21 @@ TEST(ChromeTrace, HasTheFieldsThatViewersNeed) {
   EXPECT_EQ(Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}))["laptime"]["left_out"].size(), 0U);
 }
 
+TEST(ChromeTrace, NamesTheMachineOfItsTimes) {
+  TracedRecord traced = test::small_trace();
+  traced.record.machine.json()["cpu_model"] = "Example CPU";
+  const auto written = [&] { return Json::parse(chrome_trace({&traced, 1}, {})); };
+  EXPECT_EQ(written()["deviceProperties"][0]["name"], "Example CPU");
+  EXPECT_EQ(written()["laptime"]["predicted"], false);
+  EXPECT_EQ(written()["laptime"]["fingerprint"], traced.record.fingerprint);
+  traced.record.machine.json()["card"]["name"] = "NVIDIA H200";
+  EXPECT_EQ(written()["deviceProperties"][0]["name"], "NVIDIA H200");
+  traced.record.config.json()["device"] = "roofline:h100";
+  EXPECT_EQ(written()["deviceProperties"][0]["name"], "h100 (predicted)");
+  EXPECT_EQ(written()["laptime"]["predicted"], true);
+  EXPECT_EQ(written()["laptime"]["fingerprint"], nullptr);
+}
+
 // HTA rounds starts up and ends down, so consecutive launches must begin and end on whole microseconds.
 TEST(ChromeTrace, HasNoGapsBetweenMicrosecondLaunches) {
   const TracedRecord traced = test::long_trace(2);
@@ -90,6 +107,33 @@ TEST(ChromeTrace, LinksKernelsToTheirSteps) {
     EXPECT_GE(launches[i]["ts"].get<double>(), step["ts"].get<double>());
     EXPECT_LT(launches[i]["ts"].get<int64_t>(), step["ts"].get<int64_t>() + step["dur"].get<int64_t>());
   }
+}
+
+TEST(ChromeTrace, MemoryEventsOfConsecutiveStepsConnect) {
+  const TracedRecord traced = test::small_trace();  // a gradient of 64 bytes outlives each step
+  const Json json = Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}));
+  std::set<int64_t> alive;  // addresses
+  int64_t total = 256;      // resident bytes
+  int64_t time = 0;
+  int64_t events = 0;
+  for (const Json& event : json["traceEvents"]) {
+    if (event["name"] != "[memory]") continue;
+    const Json& args = event["args"];
+    const int64_t bytes = args["Bytes"].get<int64_t>();
+    const int64_t address = args["Addr"].get<int64_t>();
+    if (bytes > 0) {
+      EXPECT_TRUE(alive.insert(address).second) << address;
+    } else {
+      EXPECT_EQ(alive.erase(address), 1U) << address;
+    }
+    total += bytes;
+    EXPECT_EQ(args["Total Allocated"], total);
+    EXPECT_GE(event["ts"].get<int64_t>(), time);
+    time = event["ts"].get<int64_t>();
+    ++events;
+  }
+  EXPECT_EQ(events, 3 * 5 + 2);  // in each of three steps three allocations and two frees; the gradient, twice
+  EXPECT_EQ(total, 256 + 64);
 }
 
 TEST(ChromeTrace, OmitsMoreDetailAsTheLimitShrinks) {

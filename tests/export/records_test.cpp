@@ -44,6 +44,47 @@ TEST(Records, GoogleBenchmarkRejectsRecordsOfTwoMachines) {
   EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("fingerprint = '0123456789abcdef'"));
 }
 
+TEST(Records, GoogleBenchmarkRejectsEqualPointsOfTwoMachines) {
+  std::vector<TracedRecord> records(2, {sample_record(), {}});
+  records[1].record.fingerprint = "another";
+  EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("fingerprint = '0123456789abcdef'"));
+}
+
+// A prediction for another machine. Its `machine` and `fingerprint` describe the one that computed the prediction.
+Record predicted_record() {
+  Record record = sample_record();
+  record.verdict.rating = kPredicted;
+  record.config.json()["device"] = "roofline:h100";
+  record.machine.json()["cpu_model"] = "Example CPU";
+  record.machine.json()["cores_allowed"] = 2;
+  return record;
+}
+
+TEST(Records, GoogleBenchmarkNamesTheMachineOfAPrediction) {
+  const std::vector<TracedRecord> records{{predicted_record(), {}}};
+  const Json context = Json::parse(google_benchmark(records, {}))["context"];
+  EXPECT_EQ(context["laptime_predicted_for"], "h100");
+  EXPECT_EQ(context["cpu_model"], "");
+  EXPECT_EQ(context["num_cpus"], 0);
+  EXPECT_FALSE(context.contains("laptime_fingerprint"));
+  const std::vector<TracedRecord> measured{{sample_record(), {}}};
+  EXPECT_FALSE(Json::parse(google_benchmark(measured, {}))["context"].contains("laptime_predicted_for"));
+}
+
+TEST(Records, GoogleBenchmarkRejectsPredictionsAmongMeasurements) {
+  const std::vector<TracedRecord> records{{predicted_record(), {}}, {sample_record(), {}}};
+  EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("device = 'roofline:h100'"));
+  const std::vector<TracedRecord> reversed{records[1], records[0]};
+  EXPECT_THAT(test::error_of([&] { google_benchmark(reversed, {}); }), HasSubstr("predicted = false"));
+}
+
+TEST(Records, HyperfineMarksPredictions) {
+  const std::vector<TracedRecord> records{{predicted_record(), {}}, {sample_record(), {}}};
+  const Json results = Json::parse(hyperfine(records, {}))["results"];
+  EXPECT_EQ(results[0]["command"], sample_record().name + "/predicted:h100");
+  EXPECT_EQ(results[1]["command"], sample_record().name);
+}
+
 TEST(Records, HyperfineNamesTheParameterThatVaries) {
   const Json json = Json::parse(hyperfine(two_contexts_and_a_failure(), {}));
   ASSERT_EQ(json["results"].size(), 2U);
@@ -61,6 +102,10 @@ TEST(Records, HyperfineStatesTheCpuTimePerStep) {
   EXPECT_DOUBLE_EQ(result["system"].get<double>(), 0.05);
   const std::vector<TracedRecord> unknown{{sample_record(), {}}};
   EXPECT_EQ(Json::parse(hyperfine(unknown, {}))["results"][0]["user"], 0);
+  records[0].record.verdict.rating = kPredicted;
+  const Json predicted = Json::parse(hyperfine(records, {}))["results"][0];
+  EXPECT_EQ(predicted["user"], 0);
+  EXPECT_EQ(predicted["system"], 0);
 }
 
 // Records with the same name but different labels, builds or numbers of threads. Exports must not merge them.
@@ -107,6 +152,35 @@ TEST(Records, LlamaBenchSeparatesDifferentMeasurements) {
     if (line.find("| step ") != std::string::npos || line.find(" step |") != std::string::npos) rows.insert(line);
   }
   EXPECT_EQ(rows.size(), 4U);
+}
+
+// The model's cell in each row of a step.
+std::vector<std::string> models_of(const std::vector<TracedRecord>& records) {
+  std::vector<std::string> models;
+  std::istringstream lines(llama_bench(records, {}));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" step |") == std::string::npos) continue;
+    const std::string cell = line.substr(2, line.find(" |", 2) - 2);
+    models.push_back(cell.substr(0, cell.find_last_not_of(' ') + 1));
+  }
+  return models;
+}
+
+// A record's name has the options that differ, but the table has no names.
+TEST(Records, LlamaBenchNamesOptionsWithoutAColumnWhereTheyDiffer) {
+  std::vector<TracedRecord> records(3, {sample_record(), {}});
+  records[0].record.config.json()["recompute"] = "none";
+  records[1].record.config.json()["recompute"] = "block";
+  records[1].record.name += "/recompute:block";
+  records[2].record.config.json()["context_length"] = 512;
+  records[2].record.name = "step/model:small/ctx:512/dtype:float32/mode:eager";
+  EXPECT_THAT(models_of(records),
+              testing::ElementsAre("small 2025 recompute:none", "small 2025 recompute:block", "small 2025"));
+}
+
+TEST(Records, LlamaBenchMarksPredictions) {
+  EXPECT_THAT(models_of({{predicted_record(), {}}, {sample_record(), {}}}),
+              testing::ElementsAre("small 2025 predicted:h100", "small 2025"));
 }
 
 TEST(Records, LlamaBenchHasARowForEachPass) {
