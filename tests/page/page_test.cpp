@@ -174,9 +174,20 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_NEAR(sum, page["points"][0]["time"]["median_s"], 1e-5);
   EXPECT_NEAR(trace["kernels"][0]["share"], 0.003 / 0.0101, 1e-5);
   EXPECT_EQ(trace["memory"]["peak_bytes"], (1 << 21) + (1 << 20) + (1 << 19));
-  EXPECT_EQ(page["points"][0]["peak_bytes"], (1 << 21) + (1 << 20) + (1 << 19));
   ASSERT_EQ(trace["roofline"]["ops"].size(), 3U);
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
+}
+
+TEST(Page, PeaksAreThePredictedOnesWithAndWithoutATrace) {
+  PageInput input = five_points();
+  constexpr int64_t kPeak = int64_t{1} << 22;  // more than the tensors of the trace request
+  for (Record& record : input.records) record.memory.predicted_peak_bytes = kPeak;
+  input.traces.front() = timed_trace();
+  const nlohmann::ordered_json points = data_of(input)["points"];
+  for (const nlohmann::ordered_json& point : points) EXPECT_EQ(point["peak_bytes"], kPeak);
+  int64_t parts = 0;
+  for (const nlohmann::ordered_json& bytes : points[0]["peak_parts_bytes"]) parts += bytes.get<int64_t>();
+  EXPECT_EQ(parts, kPeak);
 }
 
 TEST(Page, NamesPointsByTheOptionsThatDiffer) {
