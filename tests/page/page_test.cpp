@@ -298,6 +298,18 @@ TEST(Page, SavingOfAPhaseMayExceedThatOfTheStep) {
       "float32 compile saves 200 ms of the 1.00 s of float32 eager, most in the optimizer, which takes 300 ms less.");
 }
 
+TEST(Page, GainOfCompileModeIsThatOfTheMedians) {
+  PageInput input = five_points();
+  for (const size_t i : {0, 1}) input.traces[i] = timed_trace();  // the medians are 1 s and 0.7 s
+  const nlohmann::ordered_json page = data_of(input);
+  std::string gain;
+  for (const nlohmann::ordered_json& one : page["answers"]) {
+    if (one["question"] == "Where does compile mode save time?") gain = one["answer"];
+  }
+  EXPECT_THAT(gain, HasSubstr("takes 70 % of"));
+  EXPECT_THAT(gain, HasSubstr("(30 % of"));  // the only class takes 10 of the 10.1 ms of a traced step
+}
+
 TEST(Page, ShowsOnlyPublishedTimesOfTheSameWork) {
   PageInput input{{stored_records().front()}, std::vector<std::optional<StepTrace>>(1)};
   EXPECT_GE(data_of(input)["published"].size(), 3U);
