@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/json.h"
@@ -146,15 +147,19 @@ std::vector<double> residues(const StepTrace& trace) {
   return steps;
 }
 
+double mean_of_steps(const std::vector<double>& seconds) {
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
+}
+
 // Compares one part. `a` and `b`: seconds in each traced step; empty if a profile lacks the part.
 ComparedPart compared(const std::string& part, const std::vector<double>& a, const std::vector<double>& b,
                       bool are_measured) {
   ComparedPart row{.part = part, .a = {}, .b = {}, .ratio = {}, .interval = {}};
-  if (!a.empty()) row.a = median(a);
-  if (!b.empty()) row.b = median(b);
+  if (!a.empty()) row.a = mean_of_steps(a);
+  if (!b.empty()) row.b = mean_of_steps(b);
   if (!row.a || !row.b || *row.a <= 0 || *row.b == 0) return row;
   row.ratio = *row.a / *row.b;
-  if (are_measured) row.interval = bootstrap_ratio_interval(a, b);
+  if (are_measured) row.interval = bootstrap_ratio_interval(a, b, Average::kMean);
   return row;
 }
 
@@ -241,7 +246,8 @@ std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b,
 
 Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b) {
   const auto casts_of = [](const StepTrace& trace) {
-    return median(seconds_by_step(trace, [](const TraceLaunch& launch) { return launch.work_class == kCastClass; }));
+    return mean_of_steps(
+        seconds_by_step(trace, [](const TraceLaunch& launch) { return launch.work_class == kCastClass; }));
   };
   const bool is_turned = casts_of(*a.trace) > casts_of(*b.trace);
   const ComparedProfile& from = is_turned ? b : a;

@@ -54,8 +54,7 @@ struct ComparedProfile {
   std::string point{};  // the name of its record
 };
 
-// The same part in two profiles. Times are medians over the traced steps, because a single pause of the machine would
-// distort a mean.
+// A part of the step in two profiles. Times are means over the traced steps, so that the parts add up to the step.
 struct ComparedPart {
   std::string part;                  // "backward matmul"; "residue" and "step" at the end
   std::optional<double> a, b;        // seconds; none if a profile has no such launch

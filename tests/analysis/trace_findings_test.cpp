@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <span>
 
 #include "analysis/made_trace.h"
 #include "base/json.h"
@@ -186,6 +187,28 @@ TEST_F(TraceFindings, ComparedPartsAreSortedByTimeSaved) {
   EXPECT_EQ(parts.back().part, "step");
   EXPECT_NEAR(parts.back().saved(), 200e-9, 1e-15);
   EXPECT_EQ(compared_parts(trace_, faster, class_key, kSoftmaxOnly).size(), 2U) << "softmax, step";
+}
+
+TEST_F(TraceFindings, ComparedPartsAddUpToTheMeanStep) {
+  const StepTrace steady = trace_;
+  trace_.steps.push_back(trace_.steps.front());
+  trace_.steps.back().launches[4] += 4500;  // a pause of the machine
+  trace_.steps.back().total += 4500e-9;
+  const std::vector<ComparedPart> parts = compared_parts(trace_, steady, class_key);
+  double a = 0;
+  double b = 0;
+  double saved = 0;
+  for (const ComparedPart& part : std::span(parts).first(parts.size() - 1)) {
+    a += part.a.value();
+    b += part.b.value();
+    saved += part.saved();
+  }
+  const ComparedPart& step = parts.back();
+  EXPECT_NEAR(step.a.value(), totals_of(trace_).step, 1e-15);
+  EXPECT_NEAR(a, step.a.value(), 1e-15);
+  EXPECT_NEAR(b, step.b.value(), 1e-15);
+  EXPECT_NEAR(saved, step.saved(), 1e-15);
+  EXPECT_NEAR(step.ratio.value(), step.a.value() / step.b.value(), 1e-12);
 }
 
 TEST_F(TraceFindings, ComparedPartsMayExistOnOneSideOnly) {
