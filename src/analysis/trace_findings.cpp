@@ -95,23 +95,16 @@ void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
        {"watched_steps", device.busy.size()}});
 }
 
-void add_communication(const StepTrace& trace, std::vector<Finding>& findings) {
-  double total = 0;
-  for (const TracedStep& step : trace.steps) {
-    for (size_t i = 0; i + 1 < step.communication.size(); i += 2)
-      total += 1e-9 * static_cast<double>(step.communication[i + 1] - step.communication[i]);
-  }
-  if (total <= 0) return;
-  const auto steps = static_cast<double>(trace.steps.size());
-  const std::vector<LaunchSum> sums =
-      sum_launches(trace, class_of, [](const TraceLaunch& launch) { return launch.work_class == kCommunicationClass; });
-  if (sums.empty()) return;
+// Uses the record, because launches of the class communication also take time to start communication, and because
+// communication runs alongside other launches.
+void add_communication(const CommunicationUse& use, std::vector<Finding>& findings) {
+  if (!use.bytes || !use.launches || !use.exposed || use.seconds.value_or(0) <= 0) return;
   add(findings, "communication", "",
-      {{"total_s", total / steps},
-       {"exposed_s", sums.front().total},
-       {"exposed_share", sums.front().total * steps / total},
-       {"bytes", static_cast<int64_t>(sums.front().bytes)},
-       {"launches", trace.steps.front().communication.size() / 2}});
+      {{"total_s", *use.seconds},
+       {"exposed_s", *use.exposed},
+       {"exposed_share", *use.exposed / *use.seconds},
+       {"bytes", *use.bytes},
+       {"launches", *use.launches}});
 }
 
 // Compares softmax in attention with the two products around it, in forward. Uses medians over the steps, because these
@@ -203,7 +196,7 @@ std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace
         {{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}});
   }
   add_device(trace, findings);
-  add_communication(trace, findings);
+  add_communication(record.communication, findings);
   add_softmax(trace, findings);
   for (Finding& finding : findings) {
     if (predicted) finding.trust = FindingTrust::kPredicted;

@@ -28,8 +28,7 @@ namespace laptime {
 //   data_sheet_floor   floor_s, share, peak_flops_per_second, bandwidth_bytes_per_second: minimum time according to the
 //                      data sheet
 //   device_idle        share, is_launch_bound, kernels, copies, graph_s, is_graph, records, missing, watched_steps
-//   communication      total_s, exposed_s, exposed_share, bytes, launches: between ranks; `exposed` is the time during
-//                      which computation waited
+//   communication      total_s, exposed_s, exposed_share, bytes, launches: between ranks, as in the record
 //   softmax_against_products  time_ratio, flops_ratio, steps; softmax_... and products_...: s, flops, bytes, bound
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 

@@ -147,6 +147,20 @@ TEST_F(TraceFindings, ReportsDeviceIdleShare) {
   EXPECT_FALSE(one("device_idle").has("share"));
 }
 
+TEST_F(TraceFindings, CommunicationIsThatOfTheRecord) {
+  EXPECT_EQ(one("communication").kind, "");
+  record_.communication = {.bytes = 4096, .launches = 2, .seconds = 800e-9, .exposed = 200e-9};
+  // Starting communication delays computation, but is no wait for it.
+  add("backward", "lm_head", -1, "lm_head", "", "all_reduce", "communication", 0, 4096, {900, 900});
+  for (TracedStep& step : trace_.steps) step.communication = {0, 300, 300, 600};
+  const Finding communication = one("communication");
+  EXPECT_EQ(communication.number("total_s"), 800e-9);
+  EXPECT_EQ(communication.number("exposed_s"), 200e-9);
+  EXPECT_NEAR(communication.number("exposed_share"), 0.25, 1e-12);
+  EXPECT_EQ(communication.integer("bytes"), 4096);
+  EXPECT_EQ(communication.integer("launches"), 2);
+}
+
 TEST_F(TraceFindings, DataSheetGivesTheMinimumTime) {
   trace_.datasheet_flops = 40e12;
   trace_.datasheet_bandwidth = 80e9;
