@@ -149,7 +149,7 @@ const SavedBlock* usual_block(const SavedBytes& saved) {
 }
 
 std::vector<Finding> memory_findings(const Record& record, const StepTrace& trace) {
-  const MemoryLedger ledger(trace);
+  const MemoryLedger ledger(record, trace);
   std::vector<Finding> findings{peak_finding(record, trace, ledger)};
   add_shares(ledger, findings);
   add_phases(record, trace, ledger, findings);

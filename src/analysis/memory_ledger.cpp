@@ -57,7 +57,7 @@ MemoryCategory category_of(const TraceBuffer& buffer) {
 
 int64_t CategoryBytes::total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
 
-MemoryLedger::MemoryLedger(const StepTrace& trace) {
+MemoryLedger::MemoryLedger(const Record& record, const StepTrace& trace) {
   const std::vector<CategoryBytes> changes = changes_of(trace);
   CategoryBytes now;
   for (size_t launch = 0; launch < trace.launch_count(); ++launch) {
@@ -74,7 +74,9 @@ MemoryLedger::MemoryLedger(const StepTrace& trace) {
   if (held_.empty()) held_.emplace_back();  // a step without launches holds nothing
   for (size_t i = 0; i < trace.buffer_count(); ++i)
     resident_ += trace.buffers.resident[i] != 0 ? trace.buffers.bytes[i] : 0;
-  rounding_ = trace.resident_bytes + trace.arena_bytes - peak().total();
+  // A stored record may contain any number, but no peak is below what tensors request.
+  planned_ =
+      std::max(peak().total(), record.memory.predicted_peak_bytes.value_or(trace.resident_bytes + trace.arena_bytes));
 }
 
 std::vector<size_t> MemoryLedger::most_held(size_t columns) const {

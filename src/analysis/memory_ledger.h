@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "record/record.h"
 #include "record/step_trace.h"
 
 namespace laptime {
@@ -56,7 +57,7 @@ struct Section {
 
 class MemoryLedger {
  public:
-  explicit MemoryLedger(const StepTrace& trace);
+  MemoryLedger(const Record& record, const StepTrace& trace);
 
   size_t launches() const { return held_.size(); }
   // Bytes held while a launch runs.
@@ -65,9 +66,10 @@ class MemoryLedger {
   std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }
-  // Bytes at the peak that no tensor requested, due to alignment and gaps in the arena.
-  int64_t rounding() const { return rounding_; }
-  int64_t planned() const { return peak().total() + rounding_; }  // bytes that the plan allocates
+  // Bytes at the peak that no tensor requested: alignment, gaps in the arena, and the rest of the last pages.
+  int64_t rounding() const { return planned_ - peak().total(); }
+  // The record's predicted peak, or the bytes that the plan places if the record has none.
+  int64_t planned() const { return planned_; }
   int64_t resident() const { return resident_; }  // bytes requested by buffers that live for the whole run
 
   // The phases, in the order in which they begin.
@@ -80,7 +82,7 @@ class MemoryLedger {
   std::vector<CategoryBytes> held_;
   std::vector<PhasePeak> phases_;
   size_t peak_launch_ = 0;
-  int64_t rounding_ = 0;
+  int64_t planned_ = 0;
   int64_t resident_ = 0;
 };
 

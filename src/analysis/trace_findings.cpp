@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/json.h"
@@ -94,23 +95,16 @@ void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
        {"watched_steps", device.busy.size()}});
 }
 
-void add_communication(const StepTrace& trace, std::vector<Finding>& findings) {
-  double total = 0;
-  for (const TracedStep& step : trace.steps) {
-    for (size_t i = 0; i + 1 < step.communication.size(); i += 2)
-      total += 1e-9 * static_cast<double>(step.communication[i + 1] - step.communication[i]);
-  }
-  if (total <= 0) return;
-  const auto steps = static_cast<double>(trace.steps.size());
-  const std::vector<LaunchSum> sums =
-      sum_launches(trace, class_of, [](const TraceLaunch& launch) { return launch.work_class == kCommunicationClass; });
-  if (sums.empty()) return;
+// Uses the record, because launches of the class communication also take time to start communication, and because
+// communication runs alongside other launches.
+void add_communication(const CommunicationUse& use, std::vector<Finding>& findings) {
+  if (!use.bytes || !use.launches || !use.exposed || use.seconds.value_or(0) <= 0) return;
   add(findings, "communication", "",
-      {{"total_s", total / steps},
-       {"exposed_s", sums.front().total},
-       {"exposed_share", sums.front().total * steps / total},
-       {"bytes", static_cast<int64_t>(sums.front().bytes)},
-       {"launches", trace.steps.front().communication.size() / 2}});
+      {{"total_s", *use.seconds},
+       {"exposed_s", *use.exposed},
+       {"exposed_share", *use.exposed / *use.seconds},
+       {"bytes", *use.bytes},
+       {"launches", *use.launches}});
 }
 
 // Compares softmax in attention with the two products around it, in forward. Uses medians over the steps, because these
@@ -146,15 +140,19 @@ std::vector<double> residues(const StepTrace& trace) {
   return steps;
 }
 
+double mean_of_steps(const std::vector<double>& seconds) {
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
+}
+
 // Compares one part. `a` and `b`: seconds in each traced step; empty if a profile lacks the part.
 ComparedPart compared(const std::string& part, const std::vector<double>& a, const std::vector<double>& b,
                       bool are_measured) {
   ComparedPart row{.part = part, .a = {}, .b = {}, .ratio = {}, .interval = {}};
-  if (!a.empty()) row.a = median(a);
-  if (!b.empty()) row.b = median(b);
+  if (!a.empty()) row.a = mean_of_steps(a);
+  if (!b.empty()) row.b = mean_of_steps(b);
   if (!row.a || !row.b || *row.a <= 0 || *row.b == 0) return row;
   row.ratio = *row.a / *row.b;
-  if (are_measured) row.interval = bootstrap_ratio_interval(a, b);
+  if (are_measured) row.interval = bootstrap_ratio_interval(a, b, Average::kMean);
   return row;
 }
 
@@ -198,7 +196,7 @@ std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace
         {{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}});
   }
   add_device(trace, findings);
-  add_communication(trace, findings);
+  add_communication(record.communication, findings);
   add_softmax(trace, findings);
   for (Finding& finding : findings) {
     if (predicted) finding.trust = FindingTrust::kPredicted;
@@ -241,7 +239,8 @@ std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b,
 
 Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b) {
   const auto casts_of = [](const StepTrace& trace) {
-    return median(seconds_by_step(trace, [](const TraceLaunch& launch) { return launch.work_class == kCastClass; }));
+    return mean_of_steps(
+        seconds_by_step(trace, [](const TraceLaunch& launch) { return launch.work_class == kCastClass; }));
   };
   const bool is_turned = casts_of(*a.trace) > casts_of(*b.trace);
   const ComparedProfile& from = is_turned ? b : a;

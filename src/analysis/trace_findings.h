@@ -28,8 +28,7 @@ namespace laptime {
 //   data_sheet_floor   floor_s, share, peak_flops_per_second, bandwidth_bytes_per_second: minimum time according to the
 //                      data sheet
 //   device_idle        share, is_launch_bound, kernels, copies, graph_s, is_graph, records, missing, watched_steps
-//   communication      total_s, exposed_s, exposed_share, bytes, launches: between ranks; `exposed` is the time during
-//                      which computation waited
+//   communication      total_s, exposed_s, exposed_share, bytes, launches: between ranks, as in the record
 //   softmax_against_products  time_ratio, flops_ratio, steps; softmax_... and products_...: s, flops, bytes, bound
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 
@@ -54,8 +53,7 @@ struct ComparedProfile {
   std::string point{};  // the name of its record
 };
 
-// The same part in two profiles. Times are medians over the traced steps, because a single pause of the machine would
-// distort a mean.
+// A part of the step in two profiles. Times are means over the traced steps, so that the parts add up to the step.
 struct ComparedPart {
   std::string part;                  // "backward matmul"; "residue" and "step" at the end
   std::optional<double> a, b;        // seconds; none if a profile has no such launch

@@ -39,6 +39,13 @@ double median_of_counts(std::span<const double> sorted, const std::vector<uint32
   return low + (sorted[i] - low) / 2;
 }
 
+// The mean of the same multiset.
+double mean_of_counts(std::span<const double> sorted, const std::vector<uint32_t>& counts) {
+  double sum = 0;
+  for (size_t i = 0; i < sorted.size(); ++i) sum += sorted[i] * counts[i];
+  return sum / static_cast<double>(sorted.size());
+}
+
 size_t number_of_resamples(size_t count) {
   constexpr size_t kResamples = 2000;
   constexpr size_t kFewest = 200;
@@ -46,16 +53,17 @@ size_t number_of_resamples(size_t count) {
   return std::clamp(kDraws / count, kFewest, kResamples);
 }
 
-// The medians of the resamples, in the order in which they are drawn.
-std::vector<double> resampled_medians(std::span<const double> samples, double autocorrelation, uint64_t& counter) {
+// The averages of the resamples, in the order in which they are drawn.
+std::vector<double> resampled_averages(std::span<const double> samples, double autocorrelation, uint64_t& counter,
+                                       Average average) {
   const std::vector<double> sorted = sorted_samples(samples);
   const size_t n = sorted.size();
   const auto block = static_cast<size_t>(bootstrap_block_length(static_cast<int64_t>(n), autocorrelation));
   const std::vector<size_t> ranks = ranks_of(block == 1 ? std::span<const double>(sorted) : samples);
 
-  std::vector<double> medians(number_of_resamples(n));
+  std::vector<double> averages(number_of_resamples(n));
   std::vector<uint32_t> counts(n);
-  for (double& median : medians) {
+  for (double& one : averages) {
     std::fill(counts.begin(), counts.end(), 0);
     for (size_t drawn = 0; drawn < n;) {
       size_t at = draw_below(n, counter);
@@ -64,9 +72,9 @@ std::vector<double> resampled_medians(std::span<const double> samples, double au
         if (++at == n) at = 0;
       }
     }
-    median = median_of_counts(sorted, counts);
+    one = average == Average::kMedian ? median_of_counts(sorted, counts) : mean_of_counts(sorted, counts);
   }
-  return medians;
+  return averages;
 }
 
 Interval central_interval(std::vector<double> values) {
@@ -91,11 +99,11 @@ int64_t bootstrap_block_length(int64_t count, double autocorrelation) {
 
 Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation) {
   uint64_t counter = 0;
-  return central_interval(resampled_medians(samples, autocorrelation, counter));
+  return central_interval(resampled_averages(samples, autocorrelation, counter, Average::kMedian));
 }
 
-std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator,
-                                                 std::span<const double> denominator) {
+std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator, std::span<const double> denominator,
+                                                 Average average) {
   const auto enough = [](std::span<const double> samples) {
     return static_cast<int64_t>(samples.size()) >= kFewestForInterval && sorted_samples(samples).front() > 0;
   };
@@ -104,8 +112,8 @@ std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerat
     return lag1_autocorrelation(samples, moments_of_sorted(sorted_samples(samples)).mean);
   };
   uint64_t counter = 0;  // shared by numerator and denominator, so that their resamples are independent
-  std::vector<double> ratios = resampled_medians(numerator, autocorrelation(numerator), counter);
-  const std::vector<double> below = resampled_medians(denominator, autocorrelation(denominator), counter);
+  std::vector<double> ratios = resampled_averages(numerator, autocorrelation(numerator), counter, average);
+  const std::vector<double> below = resampled_averages(denominator, autocorrelation(denominator), counter, average);
   ratios.resize(std::min(ratios.size(), below.size()));
   for (size_t i = 0; i < ratios.size(); ++i) ratios[i] /= below[i];
   return central_interval(std::move(ratios));

@@ -1,4 +1,4 @@
-// Bootstrap intervals of a median and of a ratio of medians: how precisely the samples determine them.
+// Bootstrap intervals of a median and of a ratio of medians or means: how precisely the samples determine them.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +35,13 @@ int64_t bootstrap_block_length(int64_t count, double autocorrelation);
 // than kFewestForInterval samples, the result is not a 95 % interval.
 Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation);
 
-// The 95 % percentile interval of median(numerator) / median(denominator). Both are resampled independently, as for
+enum class Average : uint8_t { kMedian, kMean };
+
+// The 95 % percentile interval of average(numerator) / average(denominator). Both are resampled independently, as for
 // bootstrap_median_interval, each with its own autocorrelation. None if either has fewer than kFewestForInterval
 // samples or a sample that is not positive. Throws Error like sorted_samples.
-std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator,
-                                                 std::span<const double> denominator);
+std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator, std::span<const double> denominator,
+                                                 Average average = Average::kMedian);
 
 // The distance from the median to the farther end of the interval, as a fraction of the median: 0.01 means "within 1
 // %". Infinite if the median is 0 and an end of the interval is not.

@@ -64,8 +64,8 @@ std::string place_of(const PagePoints& points, const PagePoint& point) {
   return "";
 }
 
-// ", 257 ms of them in the optimizer": the phase with the largest saving. Empty if no phase saves time, or if phases
-// were not timed.
+// ", most in the optimizer, which takes 257 ms less": the phase with the largest saving, which exceeds that of the step
+// if another phase takes longer. Empty if no phase saves time, or if phases were not timed.
 std::string most_saved(const PagePoint& from, const PagePoint& to) {
   std::string_view most;
   double saved = 0;
@@ -79,7 +79,8 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
     }
   }
   if (most.empty()) return "";
-  return fmt::format(", {} of them in {}{}", brief_seconds(saved), most == "optimizer" ? "the " : "", most);
+  return fmt::format(", most in {}{}, which takes {} less", most == "optimizer" ? "the " : "", most,
+                     brief_seconds(saved));
 }
 
 // Whether a group's two fastest points may be equally fast: the interval of their ratio includes 1.

@@ -24,7 +24,7 @@ std::vector<NamedBytes> peak_parts(const Record& record, const TraceSums* sums);
 // Bytes at the peak; none if unknown.
 std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);
 
-// "bfloat16 compile saves 433 ms of the 785 ms of float32 eager, 257 ms of them in the optimizer."
+// "bfloat16 compile saves 433 ms of the 785 ms of float32 eager, most in the optimizer, which takes 257 ms less."
 std::string time_sentence(const PagePoints& points, const PagePoint& point);
 // "10B tokens: 77,000 steps, 3.2 days (2.9 days to 3.5 days)."; empty if no training was requested, for a pass other
 // than a step, and for a point without a time.

@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.trace) {
+TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.record, *of.trace) {
   const StepTrace& trace = *of.trace;
   if (trace.steps.empty()) return;
   const StepTotals totals = totals_of(trace);

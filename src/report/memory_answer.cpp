@@ -84,7 +84,7 @@ struct Picture {
 
 Json share(int64_t part, int64_t whole) { return share_of(static_cast<double>(part), static_cast<double>(whole)); }
 
-// The parts of the peak, which sum to the bytes that the plan allocates.
+// The parts of the peak, which sum to the predicted bytes.
 Table categories_table(const std::vector<Finding>& findings, const MemoryLedger& ledger) {
   Table table{.name = "categories", .columns = columns_from("<category=at the peak; bytes=bytes; share=share")};
   const auto add = [&](const std::string& key, int64_t bytes) {
@@ -124,7 +124,7 @@ Table accounts_table(const Record& record, const StepTrace& trace, const MemoryL
   add("requested", ledger.peak().total(), "live tensors at the peak");
   add("planned", ledger.planned(),
       fmt::format("{} for the whole run, {} for the step", brief_bytes(trace.resident_bytes),
-                  brief_bytes(trace.arena_bytes)));
+                  brief_bytes(ledger.planned() - trace.resident_bytes)));
   if (!was_held(record)) return table;
   add("held", memory.peak_bytes, is_pooled ? "requested on the device" : "allocated in whole pages");
   if (is_pooled) add("reserved", memory.reserved_bytes, "taken from the device by the step's memory pool");
@@ -253,7 +253,7 @@ std::string timeline_text(const MemoryLedger& ledger, size_t rows, const TextSty
 }
 
 std::vector<Table> memory_tables(const Record& record, const StepTrace& trace, const MemoryQuery& query) {
-  const MemoryLedger ledger(trace);
+  const MemoryLedger ledger(record, trace);
   const std::vector<Finding> findings = memory_findings(record, trace);
   std::vector<Table> tables;
   const auto shows = [&](MemoryView view) { return query.view == view || query.view == MemoryView::kAll; };
@@ -282,9 +282,8 @@ PointAnswer memory_answer(const Record& record, const StepTrace& trace, const Me
   if (query.verbose) answer.say_findings({"phase_peak", "optimizer_memory", "residual_tensor"});
   const bool is_summary = query.view == MemoryView::kSummary;
   if (is_summary || query.view == MemoryView::kTimeline || query.view == MemoryView::kAll) {
-    answer.draw([trace, rows = is_summary ? kSummaryRows : kRows](const TextStyle& style) {
-      return timeline_text(MemoryLedger(trace), rows, style);
-    });
+    answer.draw([ledger = MemoryLedger(record, trace), rows = is_summary ? kSummaryRows : kRows](
+                    const TextStyle& style) { return timeline_text(ledger, rows, style); });
   }
   for (Table& table : memory_tables(record, trace, query)) {
     const bool is_for_people = !is_summary && table.name != "timeline";

@@ -81,7 +81,7 @@ void MemoryPeaks::add(const Record& record, const std::optional<StepTrace>& trac
   cells[0] = record.name;
   cells[1] = name_of(record.status);
   if (!trace) return;
-  const MemoryLedger ledger(*trace);
+  const MemoryLedger ledger(record, *trace);
   constexpr std::array kNamed{MemoryCategory::kParameters,     MemoryCategory::kGradients,
                               MemoryCategory::kOptimizerState, MemoryCategory::kSaved,
                               MemoryCategory::kAutocastCopies, MemoryCategory::kTemporaries};

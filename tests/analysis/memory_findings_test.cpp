@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "analysis/made_trace.h"
 #include "base/json.h"
@@ -27,7 +28,7 @@ Finding one(const std::vector<Finding>& findings, std::string_view kind, std::st
 }
 
 TEST(MemoryLedger, CountsBuffersWhileTheyAreAlive) {
-  const MemoryLedger ledger(two_layers());
+  const MemoryLedger ledger({}, two_layers());
   EXPECT_EQ(ledger.held(0).total(), 3008 + 300);
   EXPECT_EQ(ledger.held(1).total(), 3008 + 320);
   EXPECT_EQ(ledger.held(2).total(), 3008 + 620);
@@ -38,7 +39,7 @@ TEST(MemoryLedger, CountsBuffersWhileTheyAreAlive) {
 
 TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlannedBytes) {
   const StepTrace trace = two_layers();
-  const MemoryLedger ledger(trace);
+  const MemoryLedger ledger({}, trace);
   EXPECT_EQ(ledger.peak_launch(), 4U);
   EXPECT_EQ(ledger.peak()[MemoryCategory::kSaved], 650);
   EXPECT_EQ(ledger.peak()[MemoryCategory::kGradients], 500);
@@ -49,8 +50,21 @@ TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlannedBytes) {
   EXPECT_EQ(ledger.peak().total() + ledger.rounding(), trace.resident_bytes + trace.arena_bytes);
 }
 
+TEST(MemoryLedger, PlannedBytesAreThePredictedPeakIfTheRecordHasOne) {
+  const StepTrace trace = two_layers();
+  const auto ledger = [&](const std::optional<int64_t>& predicted) {
+    Record record;
+    record.memory.predicted_peak_bytes = predicted;
+    return MemoryLedger(record, trace);
+  };
+  EXPECT_EQ(ledger({}).planned(), trace.resident_bytes + trace.arena_bytes);
+  EXPECT_EQ(ledger(8192).planned(), 8192);
+  EXPECT_EQ(ledger(8192).rounding(), 8192 - 4158);
+  EXPECT_EQ(ledger(std::numeric_limits<int64_t>::min()).rounding(), 0);
+}
+
 TEST(MemoryLedger, ReportsAPeakForEachPhase) {
-  const MemoryLedger ledger(two_layers());
+  const MemoryLedger ledger({}, two_layers());
   ASSERT_EQ(ledger.phases().size(), 3U);
   EXPECT_EQ(ledger.phases()[0].peak, 3U);
   EXPECT_EQ(ledger.phases()[1].peak, 4U);
@@ -61,7 +75,7 @@ TEST(MemoryLedger, ReportsAPeakForEachPhase) {
 TEST(MemoryLedger, MergesAlternatingPhasesIntoOneSection) {
   MadeTrace made;
   for (const char* phase : {"forward", "backward", "optimizer", "backward", "optimizer"}) made.launch(phase, "a", "b");
-  const std::vector<Section> sections = MemoryLedger(made.trace).sections();
+  const std::vector<Section> sections = MemoryLedger({}, made.trace).sections();
   ASSERT_EQ(sections.size(), 2U);
   EXPECT_EQ(sections[1].title, "backward and optimizer");
   EXPECT_EQ(sections[1].first, 1U);
@@ -72,7 +86,7 @@ TEST(MemoryLedger, DetectsOptimizerThatRunsDuringBackward) {
   const auto runs_in_backward = [](std::initializer_list<const char*> phases) {
     MadeTrace made;
     for (const char* phase : phases) made.launch(phase, "a", "b");
-    return MemoryLedger(made.trace).optimizer_runs_in_backward();
+    return MemoryLedger({}, made.trace).optimizer_runs_in_backward();
   };
   EXPECT_TRUE(runs_in_backward({"forward", "backward", "optimizer", "backward", "optimizer"}));
   EXPECT_FALSE(runs_in_backward({"forward", "backward", "forward", "backward", "optimizer"}));  // as with row groups

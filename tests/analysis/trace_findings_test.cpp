@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <span>
 
 #include "analysis/made_trace.h"
 #include "base/json.h"
@@ -146,6 +147,20 @@ TEST_F(TraceFindings, ReportsDeviceIdleShare) {
   EXPECT_FALSE(one("device_idle").has("share"));
 }
 
+TEST_F(TraceFindings, CommunicationIsThatOfTheRecord) {
+  EXPECT_EQ(one("communication").kind, "");
+  record_.communication = {.bytes = 4096, .launches = 2, .seconds = 800e-9, .exposed = 200e-9};
+  // Starting communication delays computation, but is no wait for it.
+  add("backward", "lm_head", -1, "lm_head", "", "all_reduce", "communication", 0, 4096, {900, 900});
+  for (TracedStep& step : trace_.steps) step.communication = {0, 300, 300, 600};
+  const Finding communication = one("communication");
+  EXPECT_EQ(communication.number("total_s"), 800e-9);
+  EXPECT_EQ(communication.number("exposed_s"), 200e-9);
+  EXPECT_NEAR(communication.number("exposed_share"), 0.25, 1e-12);
+  EXPECT_EQ(communication.integer("bytes"), 4096);
+  EXPECT_EQ(communication.integer("launches"), 2);
+}
+
 TEST_F(TraceFindings, DataSheetGivesTheMinimumTime) {
   trace_.datasheet_flops = 40e12;
   trace_.datasheet_bandwidth = 80e9;
@@ -186,6 +201,28 @@ TEST_F(TraceFindings, ComparedPartsAreSortedByTimeSaved) {
   EXPECT_EQ(parts.back().part, "step");
   EXPECT_NEAR(parts.back().saved(), 200e-9, 1e-15);
   EXPECT_EQ(compared_parts(trace_, faster, class_key, kSoftmaxOnly).size(), 2U) << "softmax, step";
+}
+
+TEST_F(TraceFindings, ComparedPartsAddUpToTheMeanStep) {
+  const StepTrace steady = trace_;
+  trace_.steps.push_back(trace_.steps.front());
+  trace_.steps.back().launches[4] += 4500;  // a pause of the machine
+  trace_.steps.back().total += 4500e-9;
+  const std::vector<ComparedPart> parts = compared_parts(trace_, steady, class_key);
+  double a = 0;
+  double b = 0;
+  double saved = 0;
+  for (const ComparedPart& part : std::span(parts).first(parts.size() - 1)) {
+    a += part.a.value();
+    b += part.b.value();
+    saved += part.saved();
+  }
+  const ComparedPart& step = parts.back();
+  EXPECT_NEAR(step.a.value(), totals_of(trace_).step, 1e-15);
+  EXPECT_NEAR(a, step.a.value(), 1e-15);
+  EXPECT_NEAR(b, step.b.value(), 1e-15);
+  EXPECT_NEAR(saved, step.saved(), 1e-15);
+  EXPECT_NEAR(step.ratio.value(), step.a.value() / step.b.value(), 1e-12);
 }
 
 TEST_F(TraceFindings, ComparedPartsMayExistOnOneSideOnly) {

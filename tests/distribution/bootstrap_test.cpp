@@ -122,6 +122,16 @@ TEST(BootstrapRatio, ScalesWithTheSamples) {
   EXPECT_EQ(bootstrap_ratio_interval(exact, exact).value().high, 1);
 }
 
+TEST(BootstrapRatio, IntervalOfMeansContainsTheRatioOfMeans) {
+  std::vector<double> paused(8, 1.0);
+  paused[3] = 9;
+  const std::vector<double> steady(8, 1.0);
+  const Interval interval = bootstrap_ratio_interval(paused, steady, Average::kMean).value();
+  EXPECT_LT(interval.low, 2);
+  EXPECT_GT(interval.high, 2);
+  EXPECT_EQ(bootstrap_ratio_interval(steady, steady, Average::kMean).value().high, 1);
+}
+
 TEST(BootstrapRatio, NeedsSixPositiveSamplesOnEachSide) {
   const std::vector<double> five(5, 1.0);
   const std::vector<double> six(6, 1.0);

@@ -53,12 +53,14 @@ class Profile(ProgramTest):
         self.assertTrue(any(row["scope"] == "layers.*" and row["layer_count"] == 2 for row in layers))
 
     def test_compares_modes_side_by_side(self):
+        def assert_adds_up(rows: list[dict]):
+            for column in ("eager_s", "compile_s", "saved_s"):
+                self.assertAlmostEqual(sum(row[column] or 0 for row in rows[:-1]), rows[-1][column], delta=1e-9)
+
         points = self.profile("--store", "none", "--compare-modes")
         self.assertEqual(len(points), 3)
-        for table in points[0]["tables"].values():  # the comparison comes first
-            rows = table
-            for side in ("eager_s", "compile_s"):
-                self.assertAlmostEqual(sum(row[side] or 0 for row in rows[:-1]), rows[-1][side], delta=1e-9)
+        for rows in points[0]["tables"].values():  # the comparison comes first
+            assert_adds_up(rows)
             for row in rows:
                 if row["part"] != "residue":  # the residue may be rounded to zero
                     self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
@@ -66,8 +68,12 @@ class Profile(ProgramTest):
         done = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "8", "--output", "json",
                             "--store", "none", "--compare-modes")
         self.assert_ok(done)
-        table = json.loads(done.stdout)[0]["tables"]["compared_classes"]
+        compared, *profiles = json.loads(done.stdout)
+        table = compared["tables"]["compared_classes"]
+        assert_adds_up(table)
         step = table[-1]
+        for column, profile in zip(("eager_s", "compile_s"), profiles, strict=True):
+            self.assertAlmostEqual(step[column], profile["tables"]["phases"][-1]["total_s"], delta=1e-9)
         self.assertGreater(step["speedup_low"], 0)
         # With few steps, the ratio may lie outside the interval.
         self.assertLessEqual(step["speedup_low"], step["speedup_high"])

@@ -84,6 +84,16 @@ class Ranks(ProgramTest):
                 else:
                     self.assertEqual(held["parameter"], 4 * count)
 
+    def test_profile_states_the_communication_of_the_record(self):
+        done = self.laptime("profile", "--store", self.store, *STEPS, "--ranks", "2", "--traced-steps", "2", "--output", "json")
+        self.assert_ok(done)
+        findings = json.loads(done.stdout)[0]["findings"]
+        found = next(finding for finding in findings if finding["kind"] == "communication")
+        (record,) = self.stored()
+        use = record["communication"]
+        self.assertEqual([found[key] for key in ("total_s", "exposed_s", "bytes", "launches")],
+                         [use[key] for key in ("seconds", "exposed", "bytes", "launches")])
+
     def test_killed_or_stopped_rank_fails_the_run_with_a_reason(self):
         for number, reason in ((signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "silent")):
             process = self.start("bench", "--store", self.store, *MODEL, "--threads", "1", "--ranks", "2", "--warmup",

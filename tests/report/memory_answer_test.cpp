@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <sstream>
 
 #include "analysis/made_trace.h"
@@ -65,6 +66,15 @@ TEST(MemoryAnswer, TablesAddUpToThePeak) {
   EXPECT_EQ(accounts.rows[3].cells[1].value, 9000);
 }
 
+TEST(MemoryAnswer, PeakIsThePredictedPeakOfTheRecord) {
+  Record record = held_record();
+  record.memory.predicted_peak_bytes = 8192;
+  const PointAnswer answer = memory_answer(record, two_layers(), {.view = MemoryView::kAll});
+  EXPECT_EQ(answer.findings.front().integer("bytes"), 8192);
+  EXPECT_EQ(table_named(answer, "categories").rows.back().cells[1].value, 8192);
+  EXPECT_EQ(table_named(answer, "accounts").rows[1].cells[1].value, 8192);
+}
+
 TEST(MemoryAnswer, AccountsOfAPlanOmitHeldBytes) {
   Record planned;
   planned.name = "made";
@@ -99,7 +109,7 @@ TEST(MemoryTimeline, FitsTheTerminal) {
   const StepTrace trace = two_layers();
   for (const size_t width : {60U, 80U, 200U}) {
     for (const bool unicode : {false, true}) {
-      std::istringstream text(timeline_text(MemoryLedger(trace), 6, TextStyle{.unicode = unicode, .width = width}));
+      std::istringstream text(timeline_text(MemoryLedger({}, trace), 6, TextStyle{.unicode = unicode, .width = width}));
       size_t lines = 0;
       for (std::string line; std::getline(text, line); ++lines) EXPECT_LE(display_width(line), width) << line;
       EXPECT_EQ(lines, 7U);
@@ -139,6 +149,24 @@ TEST(MemoryPeaks, HasARowPerPointAndATablePerPass) {
   EXPECT_EQ(by_pass.rows[0].cells[0].value, "ctx:128");
   EXPECT_EQ(by_pass.rows[0].cells[2].value, 4372);
   EXPECT_TRUE(by_pass.rows[1].cells[2].value.is_null());
+}
+
+TEST(MemoryPeaks, AllTablesShowThePredictedPeak) {
+  MemoryPeaks peaks("");
+  for (const char* const pass : {"step", "inference"}) {
+    Record record = named(pass, "128", "float32");
+    record.memory.predicted_peak_bytes = 8192;  // 4372 bytes in whole pages
+    peaks.add(record, two_layers());
+  }
+  const PointAnswer answer = peaks.answer();
+  const Table table = table_named(answer, "peaks");
+  EXPECT_EQ(table.rows[0].cells[2].value, 8192);
+  int64_t parts = 0;
+  for (size_t column = 4; column < table.columns.size(); ++column)
+    parts += table.rows[0].cells[column].value.get<int64_t>();
+  EXPECT_EQ(parts, 8192);
+  for (const TableCell& cell : std::span(table_named(answer, "peaks_by_pass").rows[0].cells).subspan(1))
+    EXPECT_EQ(cell.value, 8192);
 }
 
 TEST(MemoryPeaks, MarksPeaksThatDoNotFit) {
