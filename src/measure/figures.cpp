@@ -139,9 +139,9 @@ std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& ru
 void fill_model(const MeasuredWork& work, FlopsUse& flops) {
   flops.optimizer = work.optimizer_flops;
   if (!work.model) return;
-  flops.forward = static_cast<double>(work.model->forward_flops);
-  flops.attention = static_cast<double>(work.model->attention_flops);
-  flops.head = static_cast<double>(work.model->head_flops);
+  flops.forward = work.model->forward_flops;
+  flops.attention = work.model->attention_flops;
+  flops.head = work.model->head_flops;
   flops.parameters = work.model->parameter_count;
   if (work.pass != Pass::kForward && work.pass != Pass::kInference) flops.backward = 2 * *flops.forward;
 }
