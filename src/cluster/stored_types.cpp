@@ -70,6 +70,9 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.frees_gradients = run.program != Program::kMegatron && run.framework == Framework::kNone;
   stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DDP without gradient_as_bucket_view
   stored.balances_stages = is_nanotron;                                        // get_block_compute_costs
+  const Exchange exchange = exchange_of(run.program, run.step);
+  stored.gathered_bytes = exchange.gathered_bytes;
+  stored.reduces_once = exchange.reduces_once;
   if (is_deepspeed) {
     stored.live_parameters = 1e9;                          // stage3_max_live_parameters
     stored.bucket_bytes = 2 * 5e8 * run.step.value_bytes;  // reduce_bucket_size, twice to overlap communication

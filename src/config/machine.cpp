@@ -69,6 +69,10 @@ constexpr auto kOfRuns = [](DataSheet& machine, const toml::node& value, const s
   number = static_cast<std::remove_cvref_t<decltype(number)>>(number_of(figure, value, where));
 };
 
+constexpr auto kKind = [](DataSheet& machine, const toml::node& value, const std::string& where) {
+  parse_value(Option{.flag = "kind of machine"}, where, text_of_node(value, where), machine.kind);
+};
+
 template <auto Member>
 constexpr auto kBytes = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   if (!value.is_string()) throw Error::format("{}: give a size in quotes, such as \"24GiB\"", where);
@@ -82,6 +86,7 @@ constexpr std::array kFields{
     Field{"bandwidth", kByteRate.example, kNumber<&DataSheet::bandwidth, kByteRate>},
     Field{"launch", kLaunch.example, kNumber<&DataSheet::launch, kLaunch>},
     Field{"float32", kFlopRate.example, kNumber<&DataSheet::float32, kFlopRate>},
+    Field{"kind", "", kKind},
     Field{"tf32", "", kNumber<&DataSheet::tf32, kFlopRate>},
     Field{"bfloat16", "", kNumber<&DataSheet::bfloat16, kFlopRate>},
     Field{"float8", "", kNumber<&DataSheet::float8, kFlopRate>},

@@ -24,6 +24,9 @@ constexpr auto choices_of(Program) {
   return choices<Program>("laptime", "pytorch-eager", "pytorch-compile", "megatron");
 }
 
+enum class MachineKind : uint8_t { kGpu, kCpu };
+constexpr auto choices_of(MachineKind) { return choices<MachineKind>("gpu", "cpu"); }
+
 // How far published times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
 struct PublishedRuns {
   int64_t figures = 0;
@@ -41,7 +44,8 @@ struct DataSheet {
   std::string title{};
   std::string source{};       // source of the figures
   std::string driver_name{};  // the device name reported by the driver; empty if unknown
-  int64_t memory = 0;         // bytes
+  MachineKind kind = MachineKind::kGpu;
+  int64_t memory = 0;  // bytes
   double bandwidth = 0;
   double launch = 0;    // seconds to start a kernel
   double float32 = 0;   // FLOP/s; also for all ops other than matrix products

@@ -275,10 +275,10 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   const ModelSummary summary = summarize(model);
   explanation.parameters = summary.parameter_count;
   explanation.parameter_groups = parameter_groups(summary.parameters);
-  explanation.model_flops_forward = static_cast<double>(summary.forward_flops);
+  explanation.model_flops_forward = summary.forward_flops;
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
-  explanation.model_flops_attention = static_cast<double>(summary.attention_flops);
-  explanation.model_flops_head = static_cast<double>(summary.head_flops);
+  explanation.model_flops_attention = summary.attention_flops;
+  explanation.model_flops_head = summary.head_flops;
   explanation.refused = point.refusal;
 
   PassLog log;

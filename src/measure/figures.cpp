@@ -139,9 +139,9 @@ std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& ru
 void fill_model(const MeasuredWork& work, FlopsUse& flops) {
   flops.optimizer = work.optimizer_flops;
   if (!work.model) return;
-  flops.forward = static_cast<double>(work.model->forward_flops);
-  flops.attention = static_cast<double>(work.model->attention_flops);
-  flops.head = static_cast<double>(work.model->head_flops);
+  flops.forward = work.model->forward_flops;
+  flops.attention = work.model->attention_flops;
+  flops.head = work.model->head_flops;
   flops.parameters = work.model->parameter_count;
   if (work.pass != Pass::kForward && work.pass != Pass::kInference) flops.backward = 2 * *flops.forward;
 }
@@ -296,10 +296,15 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
     record.verdict.reasons.push_back(std::move(clocks));
   if (std::string arithmetic = reason_of_arithmetic(work, run); !arithmetic.empty())
     record.verdict.reasons.push_back(std::move(arithmetic));
-  if (run.limits.product_flops_estimated)
-    record.verdict.reasons.emplace_back(
-        "the peak is an estimate from one core, because other programs kept the threads from running together; a later "
-        "run will measure it again");
+  if (run.limits.product_flops_estimated) {
+    const int64_t threads = work.threads.value_or(0);
+    const std::string cause =
+        run.cores > 0 && threads > run.cores
+            ? fmt::format("{} share {} with other programs", counted(threads, "thread"), counted(run.cores, "core"))
+            : "other programs kept the threads from running together";
+    record.verdict.reasons.push_back(
+        fmt::format("the peak is an estimate from one core, because {}; a later run will measure it again", cause));
+  }
   const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size(), sampling.warmup);
   if (skips_every_update(run.loss_scaling, sampling.steps.size(), sampling.warmup)) {
     record.verdict.rating = name_of(Stability::kUnstable);

@@ -273,8 +273,7 @@ PointResult recorded_result(const RecordedPoint& point, Record described, Record
   Measurement run = std::move(steps).finish(interrupted_by);
   if (point.device && work.model && run.finite && !run.interrupted()) {
     const std::vector<double> samples = per_sample(run.sampling, reported_time(work.phases, work.pass));
-    const LimitsRequest request{.reached = model_flops(work.pass, static_cast<double>(work.model->forward_flops)) /
-                                           median(samples)};
+    const LimitsRequest request{.reached = model_flops(work.pass, work.model->forward_flops) / median(samples)};
     run.limits = measure_limits(*point.device->open(0), point.device->product_factors, request, known.peaks,
                                 result.learned.peaks);
     for (MeasuredPeak& peak : result.learned.peaks) {

@@ -55,7 +55,7 @@ double model_flops(Pass pass, double forward_flops) {
 }
 
 double model_flops(const RunConfig& config) {
-  return model_flops(config.pass, static_cast<double>(summarize(config.step_model()).forward_flops));
+  return model_flops(config.pass, summarize(config.step_model()).forward_flops);
 }
 
 }  // namespace laptime

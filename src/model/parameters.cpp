@@ -11,15 +11,6 @@
 namespace laptime {
 namespace {
 
-int64_t whole_number(double flops) {
-  constexpr double kLimit = 0x1p63;
-  if (flops >= kLimit) {
-    throw Error::format("size too large: {:.3g} FLOPs do not fit in 63 bits; use a smaller model, batch or context",
-                        flops);
-  }
-  return static_cast<int64_t>(flops);
-}
-
 bool reads_parameter(const Graph& graph, const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(),
                      [&](ValueId input) { return graph.value(input).role == Role::kParameter; });
@@ -38,20 +29,17 @@ ModelSummary summarize(const ModelConfig& model) {
   }
   for (const DeclaredSource& input : build.inputs()) summary.inputs.push_back(input.spec);
   summary.parameter_count = count.value();
-  double flops = 0;
-  double attention_flops = 0;
   const Graph& graph = build.graph();
   for (const Value& value : graph.values) value.type.bytes();  // throws Error if the size of a tensor overflows
   for (const Node& node : graph.nodes) {
     const double products = product_flops_of(signature_of(graph, node));
-    flops += products;
-    if (!reads_parameter(graph, node)) attention_flops += products;
+    summary.forward_flops += products;
+    if (!reads_parameter(graph, node)) summary.attention_flops += products;
   }
-  summary.forward_flops = whole_number(flops);
-  summary.attention_flops = whole_number(attention_flops);
   if (outputs.logits.valid()) {
-    constexpr int64_t kMultiplyAdd = 2;
-    summary.head_flops = (Size(build.shape(outputs.logits).product()) * model.d_model * kMultiplyAdd).value();
+    constexpr double kMultiplyAdd = 2;
+    const auto logits = static_cast<double>(build.shape(outputs.logits).product());
+    summary.head_flops = kMultiplyAdd * logits * static_cast<double>(model.d_model);
   }
   return summary;
 }

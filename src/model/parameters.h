@@ -42,12 +42,13 @@ struct ModelSummary {
   int64_t parameter_count = 0;            // trainable scalars
   // FLOPs of the matrix products of one forward pass over batch_size x context_length positions, counting full
   // attention instead of causal attention. Backward has twice as many.
-  int64_t forward_flops = 0;
-  int64_t attention_flops = 0;  // FLOPs of products of two activations: queries by keys, attention weights by values
-  int64_t head_flops = 0;       // FLOPs of the product that computes the logits; 0 without logits
+  double forward_flops = 0;
+  double attention_flops = 0;  // FLOPs of products of two activations: queries by keys, attention weights by values
+  double head_flops = 0;       // FLOPs of the product that computes the logits; 0 without logits
 };
 
-// Throws Error if a tensor or a count exceeds 63 bits; everything else about the model must be valid.
+// Throws Error if the bytes of a tensor or the number of parameters exceed 63 bits; everything else about the model
+// must be valid.
 ModelSummary summarize(const ModelConfig& model);
 
 // ModelSummary::parameters for the model.

@@ -12,7 +12,7 @@ namespace laptime {
 // Checks the sizes of models and remembers the results, because many points of a sweep share a model.
 class SizeChecks {
  public:
-  // Throws Error if a tensor, the parameters or the FLOPs of the model exceed 63 bits.
+  // Throws Error if the bytes of a tensor, or of the parameters and their states, exceed 63 bits.
   void check(const ModelConfig& model);
 
  private:

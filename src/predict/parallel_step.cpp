@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kReducedBytes = 4;    // bytes per reduced gradient, in float32
+constexpr double kFloat32Bytes = 4;
 constexpr double kExposedShare = 0.3;  // fraction of overlapping communication that still costs time
 constexpr double kFullShare = 0.75;  // fraction of forward that full checkpointing recomputes: all but the last product
 constexpr double kExposedReductions = 0.25;    // exposed fraction of tensor parallel communication, if it is overlapped
@@ -57,6 +57,16 @@ double recomputed_share(Checkpointing checkpointing) {
 
 }  // namespace
 
+Exchange exchange_of(Program program, const ParallelStep& step) {
+  // docs/ranks.md: laptime exchanges float32, whatever the type of activations.
+  if (program == Program::kLaptime) return {kFloat32Bytes, kFloat32Bytes, true};
+  const Shard shard = step.layout.shard;
+  // FSDP reduces gradients in the type of the gathered parameters. Megatron, DistributedDataParallel and ZeRO reduce
+  // those of float32 parameters in float32.
+  const double reduced = shard == Shard::kParameters ? step.value_bytes : kFloat32Bytes;
+  return {step.value_bytes, reduced, shard < Shard::kGradients};
+}
+
 ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, const RankWork& work,
                            const ParallelStep& step) {
   const ParallelLayout& layout = step.layout;
@@ -100,25 +110,30 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   const int64_t group = layout.shards_in_node ? std::min(data, in_node) : data;
   double whole = busy;  // seconds of a micro-batch, including its communication
   double reduction = 0;
+  const auto micro_batches = static_cast<double>(step.micro_batches);
+  const Exchange exchange = exchange_of(times.program(), step);
+  double scatters = 1;  // of each gradient, per step
   if (layout.shard == Shard::kParameters) {
-    const double gathered = links.gather(3 * step.value_bytes * share, group, stride);
+    const double scattered = exchange.reduces_once ? 0 : exchange.reduced_bytes;
+    const double gathered = links.gather((2 * exchange.gathered_bytes + scattered) * share, group, stride);
     if (gathered > 0) whole = beside(busy, gathered);
     const int64_t replicas = data / group;
+    if (exchange.reduces_once) reduction = links.gather(exchange.reduced_bytes * share, group, stride);
     if (replicas > 1) {  // each device reduces its own shard, with its share of the node's network
-      const double shard = step.value_bytes * share / static_cast<double>(group);
-      reduction = 2 * shard / links.ring(replicas, group);
+      const double shard = exchange.reduced_bytes * share / static_cast<double>(group);
+      reduction += 2 * shard / links.ring(replicas, group);
     }
   } else {
-    const double bytes = (kReducedBytes + step.value_bytes) * share;
-    reduction = links.gather(bytes, data, stride);
+    const double after = layout.shard == Shard::kNone ? exchange.reduced_bytes : exchange.gathered_bytes;
+    if (!exchange.reduces_once) scatters = micro_batches;
+    reduction = links.gather((exchange.reduced_bytes * scatters + after) * share, data, stride);
   }
-  const auto micro_batches = static_cast<double>(step.micro_batches);
   double bubbles = static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.chunks);
   if (layout.fills_bubbles) bubbles *= kFilledBubbles;
   time.bubble = bubbles * whole;
   time.exposed_tensor = micro_batches * tensor;
   // Gradients are reduced while other pipeline ranks still compute.
-  const double hiding = kHiddenByBackward * whole * static_cast<double>(layout.pipeline);
+  const double hiding = kHiddenByBackward * whole * static_cast<double>(layout.pipeline) * scatters;
   const double exposed_reduction = reduction > 0 ? beside(hiding, reduction) - hiding : 0;
   time.exposed_data = micro_batches * (whole - busy) + exposed_reduction;
 

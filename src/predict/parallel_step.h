@@ -33,10 +33,18 @@ struct ParallelStep {
   double d_model = 0;
   double kv_width = 0;           // total width of the keys, and likewise of the values
   double parameters = 0;         // in the whole model
-  double value_bytes = 2;        // of an activation, and of a gathered parameter: 2 with autocast, otherwise 4
+  double value_bytes = 2;        // of an activation: 2 with autocast, otherwise 4
   double network_bandwidth = 0;  // bytes/s per node and direction; 0: from the machine file
   bool groups_updates = false;   // one optimizer launch updates many tensors
 };
+
+// How the data-parallel ranks of a program exchange parameters and gradients.
+struct Exchange {
+  double gathered_bytes = 0;  // of a gathered parameter
+  double reduced_bytes = 0;   // of a reduced gradient
+  bool reduces_once = false;  // gradients are reduced once per step, not in each micro-batch
+};
+Exchange exchange_of(Program program, const ParallelStep& step);
 
 // Seconds of a step. `exposed` parts are communication that computation does not hide.
 struct ParallelTime {
@@ -56,9 +64,10 @@ struct ParallelTime {
 //   In most programs, no computation hides these sums.
 // - Context parallel ranks send keys and values around a ring during attention, once in forward and twice in backward
 //   (Liu et al. 2023).
-// - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch; otherwise gradients
-//   are reduced once per step. A ring moves (n - 1) / n of the bytes through each link. Computation hides all but a
-//   fraction of this communication.
+// - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch. ZeRO-2 scatters
+//   gradients in each micro-batch too. Otherwise, and always in laptime, gradients are reduced once per step. Ranks
+//   that divide no state then gather the sums; without FSDP, others gather the updated parameters. A ring moves (n - 1)
+//   / n of the bytes through each link. Computation hides all but a fraction of this communication.
 // Throws Error if there are several ranks and the machine file describes no links.
 ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, const RankWork& work,
                            const ParallelStep& step);

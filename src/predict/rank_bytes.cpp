@@ -91,23 +91,26 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   const double of_gradient = stored.all_16_bits ? kShort : kLong;
   RankBytes bytes;
   bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
-  bytes.gradients = of_gradient * parameters / part(Shard::kGradients);
+  const double whole_gradients = of_gradient * parameters;
+  bytes.gradients = whole_gradients / part(Shard::kGradients);
+  // laptime waits for these reductions only before the optimizer, and frees no gradient until then.
+  const bool frees_late = stored.reduces_once && layout.shard == Shard::kGradients && sharers > 1;
+  if (frees_late) bytes.gradients += whole_gradients;
   const double state = 2 * stored.moment_bytes + (stored.keeps_master ? kLong : 0);
   bytes.optimizer = layout.offloads ? 0 : state * parameters / part(Shard::kOptimizer);
   if (layout.shard == Shard::kParameters) {
-    bytes.gathered = step.value_bytes *
-                     (stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table);
     // A pipeline rank keeps gathered parameters for the next micro-batch, and reduces gradients after the last one.
-    if (layout.pipeline > 1) {
-      bytes.gathered = step.value_bytes * parameters;
-      bytes.gradients = of_gradient * parameters;
-    }
+    const bool keeps_stage = layout.pipeline > 1;
+    const double live =
+        stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table;
+    bytes.gathered =
+        (stored.gathered_bytes > 0 ? stored.gathered_bytes : step.value_bytes) * (keeps_stage ? parameters : live);
+    if (keeps_stage || (stored.reduces_once && step.micro_batches > 1)) bytes.gradients = whole_gradients;
   } else if (step.value_bytes < of_parameter && (!stored.planned || stored.planned->stores_copies)) {
     bytes.gathered = step.value_bytes * parameters;
   }
   if (layout.shard >= Shard::kGradients) bytes.gathered += stored.bucket_bytes;
-  if (layout.shard == Shard::kNone && layout.data() > 1 && stored.buckets_gradients)
-    bytes.gathered += of_gradient * parameters;
+  if (layout.shard == Shard::kNone && layout.data() > 1 && stored.buckets_gradients) bytes.gathered += whole_gradients;
 
   const auto [kept, working, loss, late, stores_copies] =
       stored.planned ? *stored.planned
@@ -127,7 +130,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   }
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
-  if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
+  if (stored.frees_gradients && (layout.shard < Shard::kGradients || frees_late) && step.micro_batches == 1) {
     if (bytes.gradients + late > bytes.activations + bytes.loss) {
       bytes.activations = late;
       bytes.loss = 0;

@@ -39,6 +39,8 @@ struct StoredTypes {
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
   bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
   double live_parameters = 0;  // number of gathered parameters kept for reuse; 0: those of two layers and the embedding
+  double gathered_bytes = 0;   // of a gathered parameter; 0: those of an activation
+  bool reduces_once = false;   // each rank adds up whole gradients and reduces them once per step
   double bucket_bytes = 0;     // bytes of gradients that wait to be reduced
   int64_t most_sharers = 0;    // ranks that divide a sharded tensor, at most (HSDP: those of a node); 0: all of them
   std::optional<PlannedActivations> planned{};  // known from a plan: replaces all terms of activations and of the loss

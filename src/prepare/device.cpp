@@ -334,7 +334,7 @@ std::string unsupported_reason(const RunConfig& config) {
 
 bool is_gpu(const RunConfig& config) {
   const std::string name = device_name(config);
-  return name == "cuda" || (is_roofline(name) && described_machine(name).processors > 0);
+  return name == "cuda" || (is_roofline(name) && described_machine(name).kind == MachineKind::kGpu);
 }
 
 Device find_device(const RunConfig& config) { return find_device_of(config, Program::kLaptime); }

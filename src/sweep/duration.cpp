@@ -49,7 +49,7 @@ double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, Mo
   if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;
   constexpr double kStepsByDefault = 30;
   const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
-  return static_cast<double>(summary.forward_flops) * (forward_only ? 1 : 3) * (steps + kSetupSteps);
+  return summary.forward_flops * (forward_only ? 1 : 3) * (steps + kSetupSteps);
 }
 
 }  // namespace

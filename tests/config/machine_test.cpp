@@ -41,6 +41,9 @@ TEST(DataSheet, ReadsMachineFile) {
   EXPECT_EQ(machine.memory, int64_t{8} << 30);
   EXPECT_EQ(machine.bfloat16, 4e12);
   EXPECT_EQ(machine.tf32, 0);
+  EXPECT_EQ(machine.kind, MachineKind::kGpu);
+  EXPECT_EQ(parse_machine(std::string(kPaper) + "kind = \"cpu\"\n", "paper.toml").kind, MachineKind::kCpu);
+  EXPECT_EQ(find_machine("epyc-9554").kind, MachineKind::kCpu);
   EXPECT_EQ(machine.usable_bandwidth(), 100e9);
   const DataSheet measured =
       parse_machine(std::string(kPaper) + "measured_bandwidth = 80e9\nmeasured_source = \"me\"\n", "paper.toml");
@@ -125,6 +128,8 @@ TEST(DataSheet, ErrorNamesTheLine) {
   EXPECT_THAT(error_of(with("measured_bandwidth = 936")), HasSubstr("936 (bytes/s) is impossible"));
   EXPECT_THAT(error_of("launch = 8\n"), HasSubstr("paper.toml:1: launch: 8 (seconds) is impossible"));
   EXPECT_THAT(error_of("memory = 24\n"), HasSubstr("give a size in quotes, such as \"24GiB\""));
+  EXPECT_THAT(error_of(with("kind = \"tpu\"")), HasSubstr("paper.toml:8: kind: unknown kind of machine 'tpu'"));
+  EXPECT_THAT(error_of(with("kind = 1")), HasSubstr("paper.toml:8: kind: give non-empty text in quotes"));
   EXPECT_THAT(error_of(with("power = 350")), HasSubstr("(keys: title, source, memory"));
   EXPECT_THAT(error_of(with("tf32 = inf")), HasSubstr("paper.toml:8"));
   EXPECT_THAT(error_of(with("[peak]")), HasSubstr("paper.toml:8"));

@@ -96,11 +96,11 @@ TEST_F(MakeRecord, RatesFollowFromTheMedian) {
   EXPECT_DOUBLE_EQ(*result.flops.mfu_measured, flops / 8 / 1e9);
   EXPECT_DOUBLE_EQ(*result.flops.mfu_datasheet, flops / 8 / *prepared_.device.datasheet_flops);
   const ModelSummary summary = summarize(prepared_.config.step_model());
-  EXPECT_EQ(*result.flops.attention, static_cast<double>(summary.attention_flops));
-  EXPECT_EQ(*result.flops.head, static_cast<double>(summary.head_flops));
+  EXPECT_EQ(*result.flops.attention, summary.attention_flops);
+  EXPECT_EQ(*result.flops.head, summary.head_flops);
   EXPECT_EQ(*result.flops.parameters, summary.parameter_count);
   const auto figure = [&](const char* metric) { return find_metric(metric)->read(result).value_or(0); };
-  EXPECT_DOUBLE_EQ(figure("mfu_causal"), (flops - 1.5 * static_cast<double>(summary.attention_flops)) / 8 / 1e9);
+  EXPECT_DOUBLE_EQ(figure("mfu_causal"), (flops - 1.5 * summary.attention_flops) / 8 / 1e9);
   EXPECT_DOUBLE_EQ(figure("mfu_6n"), 6.0 * static_cast<double>(summary.parameter_count) * 2 * 16 / 8 / 1e9);
 }
 

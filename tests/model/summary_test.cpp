@@ -27,7 +27,7 @@ ModelConfig resolved_model(const std::vector<GivenOption>& given) {
 }
 
 int64_t parameter_count(const ModelConfig& model) { return summarize(model).parameter_count; }
-int64_t forward_flops(const ModelConfig& model) { return summarize(model).forward_flops; }
+double forward_flops(const ModelConfig& model) { return summarize(model).forward_flops; }
 
 bool has_three_matrices(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
 
@@ -50,11 +50,11 @@ int64_t expected_parameters(const ModelConfig& model) {
 }
 
 // FLOPs of forward: 2 B T (L (4 d^2 + k d d_ff) + V d) + 4 L B T^2 d.
-int64_t expected_flops(const ModelConfig& model) {
+double expected_flops(const ModelConfig& model) {
   const int64_t d = model.d_model, positions = model.context_length, tokens = model.batch_size * positions;
   const int64_t block = 4 * d * d + (has_three_matrices(model.edition) ? 3 : 2) * d * model.d_ff;
   const int64_t linear = 2 * tokens * (model.num_layers * block + model.vocab_size * d);
-  return linear + 4 * model.num_layers * tokens * positions * d;
+  return static_cast<double>(linear + 4 * model.num_layers * tokens * positions * d);
 }
 
 std::string refusal(const ModelConfig& model) {
@@ -146,10 +146,9 @@ TEST(ModelSummary, ForwardFlopsMatchPublishedNumbers) {
                                                                {"xl", {4.140, 8.441}},
                                                                {"2.7B", {7.010, 14.192}}};
   for (const auto& [name, flops] : tflop) {
-    EXPECT_NEAR(static_cast<double>(forward_flops(resolved_model({{"model", name}}))) / 1e12, flops.first, 5e-4)
-        << name;
+    EXPECT_NEAR(forward_flops(resolved_model({{"model", name}})) / 1e12, flops.first, 5e-4) << name;
     const ModelConfig longer = resolved_model({{"model", name}, {"context", "512"}});
-    EXPECT_NEAR(static_cast<double>(forward_flops(longer)) / 1e12, flops.second, 5e-4) << name;
+    EXPECT_NEAR(forward_flops(longer) / 1e12, flops.second, 5e-4) << name;
   }
 }
 
@@ -210,6 +209,17 @@ TEST(Validate, RejectsNumbersOutOfRange) {
       EXPECT_THAT(with(field, value), HasSubstr("out of range")) << value;
     }
   }
+}
+
+TEST(Validate, AcceptsMoreFlopsThanFitIn63Bits) {
+  // 2^20 sequences of 8192 tokens take 512 times the FLOPs of 2048 sequences.
+  const auto of_batch = [](const char* batch) {
+    return resolved_model({{"model", "Llama-3.1-70B"}, {"context", "8192"}, {"batch", batch}});
+  };
+  const ModelConfig model = of_batch("1048576");
+  EXPECT_EQ(refusal(model), "");
+  EXPECT_GT(forward_flops(model), 0x1p63);
+  EXPECT_DOUBLE_EQ(forward_flops(model), 512 * forward_flops(of_batch("2048")));
 }
 
 TEST(Validate, RejectsProductsThatOverflow) {

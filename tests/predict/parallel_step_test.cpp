@@ -100,6 +100,30 @@ TEST(ParallelTime, WiderValuesMoveMoreBytes) {
               kExposed * 2 * parameters / link, 1e-12);
 }
 
+TEST(ParallelTime, EachProgramExchangesItsTypes) {
+  const DataSheet sheet = machine();
+  constexpr double kExposed = 0.3;
+  // Bytes per parameter in a step with autocast, and the number of collective operations.
+  const auto expect = [&](Program program, Shard shard, int64_t micro_batches, double bytes, double operations) {
+    ParallelStep step = step_of(2, {.ranks = 8, .shard = shard});
+    step.micro_batches = micro_batches;
+    const double moved = 7.0 / 8 * bytes * 1e9 / (sheet.link_bandwidth * sheet.reached_link);
+    EXPECT_NEAR(time_of(step, program).exposed_data, kExposed * (moved + operations * sheet.link_latency), 1e-12)
+        << name_of(program) << ' ' << name_of(shard) << ' ' << micro_batches;
+  };
+  constexpr Program kPyTorch = Program::kPyTorchCompile;
+  expect(kPyTorch, Shard::kNone, 4, 4 + 4, 1);  // both halves of an all-reduce move float32
+  expect(kPyTorch, Shard::kOptimizer, 4, 4 + 2, 1);
+  expect(kPyTorch, Shard::kGradients, 1, 4 + 2, 1);
+  expect(kPyTorch, Shard::kGradients, 4, 4 * 4 + 2, 1);
+  expect(kPyTorch, Shard::kParameters, 4, 4 * (2 * 2 + 2), 4);
+  expect(Program::kLaptime, Shard::kNone, 4, 4 + 4, 1);
+  expect(Program::kLaptime, Shard::kOptimizer, 4, 4 + 4, 1);
+  expect(Program::kLaptime, Shard::kGradients, 4, 4 + 4, 1);
+  expect(Program::kLaptime, Shard::kParameters, 1, 2 * 4 + 4, 2);
+  expect(Program::kLaptime, Shard::kParameters, 4, 4 * 2 * 4 + 4, 5);
+}
+
 TEST(ParallelTime, NetworkLimitsRingsAcrossNodes) {
   const auto exposed = [](int64_t ranks, int64_t tensor) {
     ParallelStep step = step_of(2, {.ranks = ranks, .tensor = tensor, .shard = Shard::kOptimizer});
@@ -137,6 +161,24 @@ TEST(RankBytes, ShardingDividesStatesAmongRanks) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kGradients).gradients, 0.5e9);
   EXPECT_DOUBLE_EQ(bytes(Shard::kGradients).parameters, 4e9);
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters).parameters, 0.5e9);
+}
+
+TEST(RankBytes, GradientsThatAreReducedOnceStayWhole) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  const StoredTypes once{.gathered_bytes = 4, .reduces_once = true};
+  const auto bytes = [&](Shard shard, int64_t micro_batches, const StoredTypes& stored) {
+    ParallelStep step = step_of(10, {.ranks = 8, .shard = shard});
+    step.micro_batches = micro_batches;
+    return rank_bytes(model, false, step, stored);
+  };
+  EXPECT_DOUBLE_EQ(bytes(Shard::kOptimizer, 2, once).gradients, 4e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kGradients, 1, once).gradients, 4.5e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kGradients, 2, once).gradients, 4.5e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kGradients, 2, {}).gradients, 0.5e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 1, once).gradients, 0.5e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 2, once).gradients, 4e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 2, {}).gradients, 0.5e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 1, once).gathered, 2 * bytes(Shard::kParameters, 1, {}).gathered);
 }
 
 TEST(RankBytes, DividesStatesOnlyWithinAReplica) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "graph/op.h"
+#include "prepare/device.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -66,6 +67,13 @@ TEST(StepGraph, GpuLowersAttentionWithoutAFastKernel) {
   EXPECT_FALSE(fuses({{"num-heads", "4"}, {"edition", "gpt2"}, {"attn-pdrop", "0.1"}}));
   EXPECT_TRUE(fuses({{"num-heads", "2"}, {"device", "cpu"}}));
   EXPECT_TRUE(fuses({{"num-heads", "2"}, {"keep", "scaled_dot_product_attention"}}));
+}
+
+TEST(StepGraph, DescribedMachineIsAGpuUnlessItsFileSaysCpu) {
+  EXPECT_TRUE(is_gpu(config_with({{"device", "roofline:h100"}})));
+  EXPECT_TRUE(is_gpu(config_with({{"device", "roofline:m4"}}))) << "a file with data-sheet figures only";
+  EXPECT_FALSE(is_gpu(config_with({{"device", "roofline:epyc-9554"}})));
+  EXPECT_FALSE(is_gpu(config_with({{"device", "cpu"}})));
 }
 
 TEST(StepGraph, ErrorSuggestsNearestComposite) {

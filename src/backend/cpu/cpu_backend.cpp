@@ -148,9 +148,10 @@ std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
   const bool is_widened = factors == DType::kFloat16;  // factors are converted to float32 before they are multiplied
   if (is_widened) factors = DType::kFloat32;
   const bool float32_alone = is_widened || (!is_bfloat16 && !may_split_);
-  const auto product_flops = [this, is_bfloat16, float32_alone] {
-    const auto reading_of = [this](const ComputePeak& peak) {
-      return LimitReading(peak.ran_together ? peak.all_threads : team_.size() * peak.one_core, !peak.ran_together);
+  const int running = concurrent_threads(team_);
+  const auto product_flops = [this, is_bfloat16, float32_alone, running] {
+    const auto reading_of = [running](const ComputePeak& peak) {
+      return LimitReading(peak.ran_together ? peak.all_threads : running * peak.one_core, !peak.ran_together);
     };
     const LimitReading float32 = reading_of(measure_float32_peak(team_, widest_isa()));
     if (float32_alone) return float32;
@@ -159,10 +160,10 @@ std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
     return float32.value > other.value ? float32 : other;
   };
   return {{DeviceLimit::Kind::kProductFlops,
-           fmt::format("{}_product_flops_per_second/threads:{}{}", laptime::name_of(factors), team_.size(),
+           fmt::format("{}_product_flops_per_second/threads:{}{}", laptime::name_of(factors), running,
                        float32_alone ? "/ieee" : ""),
            "FLOP/s", product_flops},
-          {DeviceLimit::Kind::kBandwidth, fmt::format("stream_bytes_per_second/threads:{}", team_.size()), "bytes/s",
+          {DeviceLimit::Kind::kBandwidth, fmt::format("stream_bytes_per_second/threads:{}", running), "bytes/s",
            [this] { return measure_bandwidth(team_, widest_isa()); }},
           {DeviceLimit::Kind::kPageFault, "page_fault_seconds", "s", [] { return measure_page_fault().count(); }}};
 }

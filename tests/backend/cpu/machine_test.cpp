@@ -1,8 +1,11 @@
 // The clock and the peak rates of the machine, as measured by the backend.
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak.h"
+#include "base/cores.h"
 #include "base/host_clock.h"
 #include "base/isa.h"
 
@@ -36,6 +39,37 @@ TEST(Peak, IsPlausibleForAProcessor) {
   const ComputePeak bfloat16 = measure_bfloat16_peak(team);
   EXPECT_EQ(bfloat16.one_core > 0, bfloat16_pairs() != nullptr);
   EXPECT_EQ(bfloat16.all_threads > 0, bfloat16_pairs() != nullptr);
+}
+
+// Restricts this thread, and threads that it starts, to the first hardware thread that it may use.
+class OnOneCore {
+ public:
+  OnOneCore() {
+    sched_getaffinity(0, sizeof(before_), &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(allowed_cores().front()), &one);
+    sched_setaffinity(0, sizeof(one), &one);
+  }
+  OnOneCore(const OnOneCore&) = delete;
+  OnOneCore& operator=(const OnOneCore&) = delete;
+  ~OnOneCore() { sched_setaffinity(0, sizeof(before_), &before_); }
+
+ private:
+  cpu_set_t before_{};
+};
+
+TEST(Peak, ThreadsThatShareACoreReachThePeakOfOne) {
+  const OnOneCore restricted;
+  EXPECT_EQ(concurrent_threads(Team(1)), 1);
+  Team team(16);
+  EXPECT_EQ(concurrent_threads(team), 1);
+  CpuBackend many(std::vector<Kernel>(), 16);
+  CpuBackend one(std::vector<Kernel>(), 1);
+  const DeviceLimit shared = many.limits(DType::kFloat32).front();
+  const DeviceLimit alone = one.limits(DType::kFloat32).front();
+  EXPECT_EQ(shared.name, alone.name);
+  EXPECT_LT(shared.measure().value, 4 * alone.measure().value);
 }
 
 TEST(Peak, BandwidthIsPlausibleForMemory) {

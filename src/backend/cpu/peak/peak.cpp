@@ -85,31 +85,36 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
   return best;
 }
 
-// If all threads together reach far less than `threads` times the rate of one, they may have shared cores with other
-// programs, or run as SMT siblings. The peak is then measured again. CPU time shows whether each thread had its own
-// core.
+// If the threads that can run at once together reach far less than their number times the rate of one, they may have
+// shared cores with other programs, or run as SMT siblings. The peak is then measured again. CPU time shows whether
+// each of them had its own core.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
-  constexpr double kTogether = 0.75;  // minimum rate of all threads, as a fraction of `threads` times one_core
-  constexpr double kHadCores = 0.95;  // minimum number of cores in use, as a fraction of `threads`
+  constexpr double kTogether = 0.75;  // minimum rate of all threads, as a fraction of `running` times one_core
+  constexpr double kHadCores = 0.95;  // minimum number of cores in use, as a fraction of `running`
   constexpr int kMostRuns = 5;
   ComputePeak peak;
   peak.one_core = peak.all_threads = best_rate(team, 1, loop).flops;
   if (team.size() == 1) return peak;
-  const auto threads = static_cast<double>(team.size());
+  const auto running = static_cast<double>(concurrent_threads(team));
   double cores = 0;
   for (int run = 0; run < kMostRuns; ++run) {
     const Rate best = best_rate(team, team.size(), loop);
     peak.all_threads = std::max(peak.all_threads, best.flops);
     cores = std::max(cores, best.cores);
-    peak.ran_together = peak.all_threads > kTogether * peak.one_core * threads;
+    peak.ran_together = peak.all_threads > kTogether * peak.one_core * running;
     if (peak.ran_together) return peak;
   }
-  peak.ran_together = cores > kHadCores * threads;
+  peak.ran_together = cores > kHadCores * running;
   return peak;
 }
 
 }  // namespace
+
+int concurrent_threads(const Team& team) {
+  const auto cores = static_cast<int>(allowed_cores().size());
+  return cores == 0 ? team.size() : std::min(team.size(), cores);
+}
 
 ComputePeak measure_float32_peak(Team& team, Isa isa) { return measure(team, loops_for(isa).float32); }
 

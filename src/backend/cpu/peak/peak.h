@@ -11,13 +11,16 @@ namespace laptime::cpu {
 struct ComputePeak {
   double one_core = 0;
   double all_threads = 0;
-  // False if threads shared cores during the whole measurement, because other programs ran or a quota was used up. In
-  // that case `all_threads` is too low, and the number of threads times one_core is a better estimate.
+  // False if the threads lacked cores during the whole measurement, because other programs ran or a quota was used up.
+  // In that case `all_threads` is too low, and concurrent_threads times one_core is a better estimate.
   bool ran_together = true;
 };
 
+// The number of the team's threads that can run at once: at most the hardware threads that this process may use.
+int concurrent_threads(const Team& team);
+
 // Measures multiply-adds on registers only: the best of many short repetitions. Takes 0.15 s, or up to 0.45 s if
-// threads share cores. This machine must support `isa`.
+// the threads lack cores. This machine must support `isa`.
 ComputePeak measure_float32_peak(Team& team, Isa isa);
 // Measures the faster of the two bfloat16 instructions: vdpbf16ps and tile products (AMX).
 ComputePeak measure_bfloat16_peak(Team& team);
