@@ -93,9 +93,9 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
   const double whole_gradients = of_gradient * parameters;
   bytes.gradients = whole_gradients / part(Shard::kGradients);
-  // laptime waits for these reductions only before the optimizer, and frees no gradient until then.
-  const bool frees_late = stored.reduces_once && layout.shard == Shard::kGradients && sharers > 1;
-  if (frees_late) bytes.gradients += whole_gradients;
+  // Micro-batches add to whole gradients if these are reduced once per step.
+  const bool adds_to_whole = stored.reduces_once && step.micro_batches > 1 && sharers > 1;
+  if (adds_to_whole && layout.shard == Shard::kGradients) bytes.gradients += whole_gradients;
   const double state = 2 * stored.moment_bytes + (stored.keeps_master ? kLong : 0);
   bytes.optimizer = layout.offloads ? 0 : state * parameters / part(Shard::kOptimizer);
   if (layout.shard == Shard::kParameters) {
@@ -105,7 +105,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
         stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table;
     bytes.gathered =
         (stored.gathered_bytes > 0 ? stored.gathered_bytes : step.value_bytes) * (keeps_stage ? parameters : live);
-    if (keeps_stage || (stored.reduces_once && step.micro_batches > 1)) bytes.gradients = whole_gradients;
+    if (keeps_stage || adds_to_whole) bytes.gradients = whole_gradients;
   } else if (step.value_bytes < of_parameter && (!stored.planned || stored.planned->stores_copies)) {
     bytes.gathered = step.value_bytes * parameters;
   }
@@ -130,7 +130,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   }
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
-  if (stored.frees_gradients && (layout.shard < Shard::kGradients || frees_late) && step.micro_batches == 1) {
+  if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
     if (bytes.gradients + late > bytes.activations + bytes.loss) {
       bytes.activations = late;
       bytes.loss = 0;
