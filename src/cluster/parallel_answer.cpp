@@ -25,7 +25,7 @@ double training_seconds(const ParallelPlan& plan, const ParallelQuery& query) {
 }
 
 std::optional<double> cost(const ParallelPlan& plan, const ParallelQuery& query) {
-  const auto price = query.prices.find(machine_name(plan));
+  const auto price = query.prices.find(priced_name(plan.run.config.device));
   if (price == query.prices.end() || !plan.refusal.empty()) return std::nullopt;
   return training_seconds(plan, query) / kHour * price->second * static_cast<double>(plan.run.step.layout.ranks);
 }

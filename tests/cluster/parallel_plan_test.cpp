@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "cluster/parallel_answer.h"
 #include "points/resolve.h"
@@ -221,6 +223,20 @@ TEST(ParallelPlan, SlowFindsTheFastestPlanThatFits) {
   EXPECT_THAT(json_of(best_answer(found, {}))["tables"]["next"].size(), 3U);
 }
 
+TEST(ParallelPlan, PredictsAMachineOfTheUsersFile) {
+  const std::string path = testing::TempDir() + "/own.toml";
+  std::filesystem::copy_file(std::string(LAPTIME_SOURCE_DIR) + "/machines/h100.toml", path,
+                             std::filesystem::copy_options::overwrite_existing);
+  SharePlans plans;
+  const auto seconds = [&](const std::string& machine) {
+    const ParallelPlan plan =
+        plan_parallel(step({{"device", "roofline:" + machine}}), Program::kMegatron, choice(8), plans);
+    EXPECT_EQ(plan.refusal, "");
+    return plan.time.step;
+  };
+  EXPECT_EQ(seconds(path), seconds("h100"));
+}
+
 TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(small("roofline:l4"), Program::kLaptime, 2, plans);
@@ -232,6 +248,7 @@ TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {
 
 TEST(Prices, RejectWordsAndUnknownMachines) {
   EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
+  EXPECT_EQ(parse_prices("own = 2.5\n", "p.toml", {priced_name("roofline:my/own.toml")}).at("own"), 2.5);
   EXPECT_THROW(parse_prices("h100 = \"2\"\n", "p.toml"), Error);
   try {
     parse_prices("h10 = 2\n", "p.toml");

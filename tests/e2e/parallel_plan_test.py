@@ -104,14 +104,20 @@ class ParallelPlan(ProgramTest):
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB")["parallel"]), 1)
 
     def test_best_states_why_no_layout_can_be_predicted(self):
+        done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", "l4", "--ranks", "2", "--best", "--store", "none")
+        self.assert_ok(done)
+        self.assertIn("no layout can be predicted: l4: the machine file describes no links", " ".join(done.stdout.split()))
+
+    def test_a_file_describes_a_machine_with_links(self):
         own = self.folder / "mine.toml"
         own.write_text((ROOT / "machines/h100.toml").read_text())
-        for device, reason in (("l4", "l4: the machine file describes no links"), (own, "only for built-in machines")):
-            done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", device, "--ranks", "2", "--best",
-                                "--store", "none")
-            self.assert_ok(done)
-            self.assertIn("no layout can be predicted: ", done.stdout)
-            self.assertIn(reason, " ".join(done.stdout.split()))
+        prices = self.folder / "prices.toml"
+        prices.write_text("mine = 1.0\nh100 = 2.0\n")
+        words = ["--model", "small", "--batch", "8", "--ranks", "2", "--store", "none", "--by", "cost", "--price-file", str(prices)]
+        mine, known = self.tables(*words, "--device", f"h100,roofline:{own}")["parallel"]
+        self.assertEqual((mine["device"], known["device"]), (str(own), "h100"))
+        self.assertEqual(mine["step_s"], known["step_s"])
+        self.assertAlmostEqual(mine["cost"], known["cost"] / 2)
 
     def test_epochs_are_passes_over_the_data(self):
         data = self.folder / "tokens.bin"

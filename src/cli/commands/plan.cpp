@@ -235,18 +235,20 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
   }
 }
 
-// Throws Error if the file of prices, whose name may be empty, does not have the price of each device.
-void require_prices(const std::vector<ResolvedPoint>& points, const Prices& prices, const std::string& file) {
-  if (file.empty()) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
-  std::set<std::string> missing;
-  for (const ResolvedPoint& point : points) {
-    const std::string name = point.config.device.substr(kMachinePrefix.size());
-    // Steps of several ranks on a machine of the user's own file are not predicted, so they cost nothing.
-    if (!is_machine_file(name) && !prices.contains(name)) missing.insert(name);
-  }
-  if (!missing.empty())
+// The prices in the file of --price-file. Throws Error if they must sort the plans but lack one of the devices.
+Prices prices_of(const std::vector<ResolvedPoint>& points, const PlanOptions& options) {
+  const std::string& file = options.price_file;
+  const bool sorts = options.by == ParallelSort::kCost;
+  if (file.empty() && sorts) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
+  if (file.empty()) return {};
+  std::set<std::string> names;
+  for (const ResolvedPoint& point : points) names.insert(priced_name(point.config.device));
+  const Prices prices = read_prices(file, names);
+  std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
+  if (sorts && !names.empty())
     throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
-                        quote(file), joined(missing, ", "), *missing.begin());
+                        quote(file), joined(names, ", "), *names.begin());
+  return prices;
 }
 
 // Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
@@ -278,8 +280,7 @@ ExitCode run_ranks(const PlanCommand& command) {
       }))
     throw Error("laptime plan: --epochs with --ranks: all points must have the same --data; give one file");
   if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
-  if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
-  if (query.sort == ParallelSort::kCost) require_prices(points, query.prices, options.price_file);
+  query.prices = prices_of(points, options);
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
