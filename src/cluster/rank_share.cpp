@@ -155,7 +155,7 @@ const PlannedActivations& SharePlans::activations_of(const DescribedRun& run) {
   recomputing.config.recompute = run.step.checkpointing == Checkpointing::kFull ? "block" : "none";
   const ParallelLayout& layout = run.step.layout;
   const std::string key =
-      fmt::format("{} {} {}", canonical_text(share_of(recomputing)), layout.tensor, name_of(layout.shard));
+      fmt::format("{} {} {}", canonical_text(share_of(recomputing)), layout.tensor, layout.shard == Shard::kParameters);
   const auto found = activations_.find(key);
   if (found != activations_.end()) return found->second;
   const Prepared share = plan_share(recomputing);
