@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
+#include "analysis/plan_findings.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "report/words.h"
@@ -20,14 +20,15 @@ constexpr double kHour = 3600;
 
 std::string machine_name(const ParallelPlan& plan) { return plan.run.config.device.substr(kMachinePrefix.size()); }
 
-double training_seconds(const ParallelPlan& plan, const ParallelQuery& query) {
-  return query.tokens / plan.tokens_per_second();
+double training_seconds(const ParallelPlan& plan, double tokens) {
+  return training_steps(tokens, plan.run.tokens) * plan.time.step;
 }
 
 std::optional<double> cost(const ParallelPlan& plan, const ParallelQuery& query) {
   const auto price = query.prices.find(priced_name(plan.run.config.device));
   if (price == query.prices.end() || !plan.refusal.empty()) return std::nullopt;
-  return training_seconds(plan, query) / kHour * price->second * static_cast<double>(plan.run.step.layout.ranks);
+  return training_seconds(plan, query.priced_tokens()) / kHour * price->second *
+         static_cast<double>(plan.run.step.layout.ranks);
 }
 
 double exposed_share(const ParallelPlan& plan) {
@@ -59,15 +60,18 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
                                TableCell(Json(choice_of(plan).words()), choice_of(plan).brief())});
     if (plan.refusal.empty()) {
       const std::optional<double> price = cost(plan, query);
-      const double training = training_seconds(plan, query);
+      const auto training = [&](double tokens) {
+        const double seconds = training_seconds(plan, tokens);
+        return TableCell(Json(seconds), long_time(seconds));
+      };
       const std::vector<TableCell> values{plan.time.step,
                                           plan.low,
                                           plan.high,
                                           plan.tokens_per_second(),
                                           exposed_share(plan),
                                           plan.time.bubble / plan.time.step,
-                                          training > 0 ? TableCell(Json(training), long_time(training)) : TableCell(),
-                                          price ? TableCell(Json(*price), fmt::format("{:.0f}", *price)) : TableCell(),
+                                          query.tokens ? training(*query.tokens) : TableCell(),
+                                          price ? TableCell(Json(*price), price_words(*price)) : TableCell(),
                                           bytes(plan.bytes.total()),
                                           bytes(plan.bytes.parameters),
                                           bytes(plan.bytes.gradients),
@@ -98,7 +102,7 @@ std::string step_words(const ParallelPlan& plan, const ParallelQuery& query) {
   if (plan.low) words += fmt::format(" ({} to {})", brief_seconds(*plan.low), brief_seconds(*plan.high));
   words += fmt::format(", {} tokens/s", grouped_digits(fmt::format("{:.0f}", plan.tokens_per_second())));
   if (const std::optional<double> price = cost(plan, query))
-    words += fmt::format(", {} for {:.3g}B tokens", grouped_digits(fmt::format("{:.0f}", *price)), query.tokens / 1e9);
+    words += fmt::format(", {} for {} tokens", price_words(*price), count_words(query.priced_tokens()));
   return words;
 }
 

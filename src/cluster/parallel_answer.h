@@ -29,18 +29,21 @@ Prices parse_prices(std::string_view text, std::string_view name, const std::set
 Prices read_prices(const std::string& path, const std::set<std::string>& planned);
 
 struct ParallelQuery {
-  double tokens = 1e9;  // tokens of the training whose time and cost are shown
+  std::optional<double> tokens{};  // of the training whose time is shown
   Prices prices{};
   ParallelSort sort = ParallelSort::kTime;
   bool verbose = false;
+
+  // The tokens whose cost is shown.
+  double priced_tokens() const { return tokens.value_or(1e9); }
 };
 
 // A line for the best plan by `sort`, preferring plans that fit, and one row per plan: time, exposed communication,
 // bytes by category, and options that make the plan fit.
 PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query);
 
-// Shows the result of best_plans: the fastest plan that fits, or the smallest if none fits, and why the next three are
-// worse.
+// Shows the result of best_plans for one point and number of ranks: the fastest plan that fits, or the smallest if none
+// fits, and why the next three are worse.
 PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQuery& query);
 
 }  // namespace laptime

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -318,6 +319,33 @@ TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {
   EXPECT_THAT(found.front().refusal, HasSubstr("l4: the machine file describes no links"));
   EXPECT_TRUE(best_plans(small("roofline:l4"), Program::kLaptime, 1, plans).front().fits());
   EXPECT_TRUE(best_plans(small("roofline:h100"), Program::kLaptime, 5, plans).empty());
+}
+
+TEST(ParallelAnswer, TrainingTakesWholeSteps) {
+  SharePlans plans;
+  const ParallelPlan plan = plan_parallel(step(), Program::kMegatron, choice(8), plans);
+  const auto row = [&](const ParallelQuery& query) {
+    return json_of(parallel_answer({plan}, query))["tables"]["parallel"][0];
+  };
+  const Prices prices{{"h100", 3.6}};
+  const double step_cost = plan.time.step / 3600 * 8 * 3.6;
+  const Json short_one = row({.tokens = 300, .prices = prices});
+  EXPECT_DOUBLE_EQ(short_one["training_s"].get<double>(), plan.time.step);
+  EXPECT_DOUBLE_EQ(short_one["cost"].get<double>(), step_cost);
+  EXPECT_DOUBLE_EQ(row({.tokens = plan.run.tokens * 2 + 1})["training_s"].get<double>(), 3 * plan.time.step);
+  const Json without_tokens = row({.prices = prices});
+  EXPECT_TRUE(without_tokens["training_s"].is_null());
+  EXPECT_DOUBLE_EQ(without_tokens["cost"].get<double>(), std::ceil(1e9 / plan.run.tokens) * step_cost);
+}
+
+TEST(ParallelAnswer, NamesTheTokensOfACost) {
+  SharePlans plans;
+  const ParallelPlan plan = plan_parallel(small("roofline:h100"), Program::kLaptime, choice(8), plans);
+  const auto text = [&](double tokens) {
+    return markdown_of(parallel_answer({plan}, {.tokens = tokens, .prices = {{"h100", 2.0}}}));
+  };
+  EXPECT_THAT(text(1e12), HasSubstr(" for 1T tokens"));
+  EXPECT_THAT(text(20'400), HasSubstr(" for 20,400 tokens"));
 }
 
 TEST(Prices, RejectWordsAndUnknownMachines) {

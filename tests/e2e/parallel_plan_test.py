@@ -44,7 +44,9 @@ class ParallelPlan(ProgramTest):
         prices = self.folder / "prices.toml"
         prices.write_text("h100 = 2.0\n")
         row = self.tables(*ON_H100, "--ranks", "8", "--shard", "parameters", "--tokens", "1B", "--price-file", str(prices))["parallel"][0]
-        self.assertAlmostEqual(row["cost"], 1e9 / row["tokens_per_second"] / 3600 * 8 * 2, places=6)
+        steps = -(-10**9 // (64 * 4096))
+        self.assertAlmostEqual(row["training_s"], steps * row["step_s"], places=6)
+        self.assertAlmostEqual(row["cost"], steps * row["step_s"] / 3600 * 8 * 2, places=6)
 
     def test_sorting_by_cost_needs_each_price(self):
         prices = self.folder / "prices.toml"
@@ -125,7 +127,7 @@ class ParallelPlan(ProgramTest):
         words = ["--model", "small", "--batch", "8", "--device", "h100", "--ranks", "2", "--store", "none", "--data", str(data),
                  "--data-format", "uint16"]
         row = self.tables(*words, "--epochs", "4")["parallel"][0]
-        self.assertAlmostEqual(row["training_s"], 4 * 3000 / row["tokens_per_second"], places=9)
+        self.assertAlmostEqual(row["training_s"], -(-4 * 3000 // (8 * 256)) * row["step_s"], places=9)
 
     def test_plan_sweeps_tensor_and_pipeline_ranks_but_bench_rejects_them(self):
         sweep = self.folder / "sweep.toml"

@@ -274,7 +274,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   const TrainingBudget budget = options.training.budget();
   check_budget(budget, points);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
-  query.tokens = budget.tokens.value_or(query.tokens);
+  query.tokens = budget.tokens;
   if (budget.epochs && std::ranges::any_of(points, [&](const ResolvedPoint& point) {
         return point.config.data != points.front().config.data;
       }))
