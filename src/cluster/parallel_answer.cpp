@@ -111,6 +111,11 @@ std::string place_words(const ParallelPlan& plan) {
                      machine_name(plan), choice_of(plan).words());
 }
 
+std::string best_words(const ParallelPlan& best, const ParallelQuery& query) {
+  return fmt::format("{} that fits: {}: {}", query.sort == ParallelSort::kCost ? "cheapest" : "fastest",
+                     place_words(best), step_words(best, query));
+}
+
 // Names the parts that make a plan slower than the best one, or says why it cannot be used.
 std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
   if (!plan.fits()) return fit_words(plan);
@@ -143,8 +148,7 @@ PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery
   std::ranges::stable_sort(plans, [&](const ParallelPlan& a, const ParallelPlan& b) { return key(a) < key(b); });
   const bool any_fits = !plans.empty() && plans.front().fits();
   if (any_fits) {
-    answer.say(fmt::format("{}: {}: {}", query.sort == ParallelSort::kCost ? "cheapest that fits" : "fastest that fits",
-                           place_words(plans.front()), step_words(plans.front(), query)));
+    answer.say(best_words(plans.front(), query));
   } else if (!plans.empty()) {
     const ParallelPlan& first = plans.front();
     if (!first.refusal.empty()) {
@@ -171,7 +175,7 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
     answer.say(fmt::format("no layout can be predicted: {}", best.refusal));
     return answer;
   }
-  answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
+  answer.say(best.fits() ? best_words(best, query)
                          : fmt::format("none of the {} layouts fits; {} needs the least memory: {}", found.size(),
                                        place_words(best), fit_words(best)));
   Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU@1; <reason=why not")};

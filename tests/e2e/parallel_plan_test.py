@@ -63,9 +63,27 @@ class ParallelPlan(ProgramTest):
         self.assertRegex(done.stdout.splitlines()[0], r"^fastest that fits: 8 h100 --shard \w+")
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--best")["next"]), 3)
 
+    def test_best_compares_devices_by_cost(self):
+        prices = self.folder / "prices.toml"
+        prices.write_text("h100 = 2.0\nb200 = 20.0\n")
+        words = ["plan", "--model", "small", "--batch", "8", "--device", "b200,h100", "--ranks", "2", "--store", "none", "--best",
+                 "--price-file", str(prices), "--output", "json"]
+        for by, devices in (("time", ["b200", "h100"]), ("cost", ["h100", "b200"])):
+            done = self.laptime(*words, "--by", by)
+            self.assert_ok(done)
+            compared, *searches = json.loads(done.stdout)
+            rows = compared["tables"]["parallel"]
+            self.assertEqual([row["device"] for row in rows], devices)
+            self.assertEqual({row["device"]: row for row in rows},
+                             {one["tables"]["parallel"][0]["device"]: one["tables"]["parallel"][0] for one in searches})
+            self.assertEqual(len(searches), 2)
+        done = self.laptime("plan", *ON_H100, "--ranks", "8", "--best", "--by", "cost", "--price-file", str(prices))
+        self.assertTrue(done.stdout.startswith("cheapest that fits: 8 h100 "), done.stdout)
+
     def test_rejects_invalid_input(self):
         for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "--ranks 8 --device h100"),
                                (["--ranks", "eight", "--device", "h100"], "--ranks"),
+                               (["--ranks", "2", "--device", "h100,cpu"], "--device cpu: with --ranks"),
                                (["--best", "--device", "h100"], "--best needs --ranks"),
                                (["--by", "cost", "--device", "h100"], "--by needs --ranks"),
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),

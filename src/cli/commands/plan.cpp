@@ -89,12 +89,18 @@ bool gives(const Sweep& sweep, std::string_view flag) {
   return std::ranges::find(sweep.axes, flag, &Axis::flag) != sweep.axes.end();
 }
 
-// True if the sweep sets --ranks and all of its devices are described machines. Such ranks are predicted; all others
-// actually run.
+// True if the sweep sets --ranks and its devices are described machines. Such ranks are predicted from one rank's
+// share; all others are planned as they run here. Throws Error if the sweep has both.
 bool predicts_ranks(const Sweep& sweep) {
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
-  return gives(sweep, "ranks") && devices != sweep.axes.end() &&
-         std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
+  if (!gives(sweep, "ranks") || devices == sweep.axes.end()) return false;
+  const auto is_described = [](const std::string& name) { return name.starts_with(kMachinePrefix); };
+  const auto own = std::ranges::find_if_not(devices->values, is_described);
+  const bool is_any = std::ranges::any_of(devices->values, is_described);
+  if (is_any && own != devices->values.end())
+    throw Error::format(
+        "laptime plan: --device {}: with --ranks, plan this device and described machines in separate commands", *own);
+  return is_any;
 }
 
 // Options that `option` excludes, or that need `option`, and the reason. "ranks" stands for ranks that are predicted.
@@ -284,6 +290,10 @@ ExitCode run_ranks(const PlanCommand& command) {
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
+  std::vector<PointAnswer> searches;
+  // In a search among layouts of one device, the fastest is the cheapest. Several searches are compared by cost.
+  ParallelQuery of_search = query;
+  if (points.size() * all_ranks.size() > 1) of_search.sort = ParallelSort::kTime;
   bool is_any_supported = false;
   // Names omit the device, which has its own column.
   const auto name_of = [](const ResolvedPoint& point) {
@@ -299,7 +309,8 @@ ExitCode run_ranks(const PlanCommand& command) {
         std::vector<ParallelPlan> found = best_plans(point.config, options.program, ranks, shares);
         for (ParallelPlan& plan : found) plan.point = name;
         is_any_supported = is_any_supported || !found.empty();
-        output.add(best_answer(found, query));
+        searches.push_back(best_answer(found, of_search));
+        if (!found.empty()) plans.push_back(std::move(found.front()));
       }
       continue;
     }
@@ -316,7 +327,9 @@ ExitCode run_ranks(const PlanCommand& command) {
       plans.push_back(std::move(plan));
     }
   }
-  if (!options.best) output.add(parallel_answer(std::move(plans), query));
+  // Compares the results of several searches before it shows each.
+  if (!options.best || plans.size() > 1) output.add(parallel_answer(std::move(plans), query));
+  for (PointAnswer& search : searches) output.add(std::move(search));
   output.finish();
   return is_any_supported ? ExitCode::kOk : ExitCode::kFailed;
 }
