@@ -146,6 +146,8 @@ std::optional<double> tokens_per_second(const Record& record, double seconds) {
   return tokens ? std::optional(*tokens / seconds) : std::nullopt;
 }
 
+double training_steps(double tokens, double tokens_of_step) { return std::ceil(tokens / tokens_of_step); }
+
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget) {
   if (pass_name(record) != "step") return std::nullopt;
   const std::optional<StepTime> step = time_of_step(record);
@@ -154,7 +156,7 @@ std::optional<Finding> training_time(const Record& record, const TrainingBudget&
   std::optional<double> tokens = budget.tokens;
   if (budget.epochs && record.data.tokens) tokens = *budget.epochs * static_cast<double>(*record.data.tokens);
   if (!tokens_each || !tokens) return std::nullopt;
-  const double steps = std::ceil(*tokens / *tokens_each);
+  const double steps = training_steps(*tokens, *tokens_each);
   Json values{{"tokens", *tokens}, {"steps", steps}, {"time_s", steps * step->seconds}};
   if (step->low && step->high) {
     values["low_s"] = steps * *step->low;

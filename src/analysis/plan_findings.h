@@ -51,6 +51,9 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
 // (a budget in epochs needs the record's data), or if the record lacks a time, its batch or its context.
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget);
 
+// The number of whole steps that read `tokens`.
+double training_steps(double tokens, double tokens_of_step);
+
 // Tokens of a sequence in a step: crop_context if given, otherwise the model's context_length; none if the record lacks
 // both.
 std::optional<double> step_context(const Record& record);

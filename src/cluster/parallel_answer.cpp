@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
+#include "analysis/plan_findings.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "report/words.h"
@@ -20,14 +20,15 @@ constexpr double kHour = 3600;
 
 std::string machine_name(const ParallelPlan& plan) { return plan.run.config.device.substr(kMachinePrefix.size()); }
 
-double training_seconds(const ParallelPlan& plan, const ParallelQuery& query) {
-  return query.tokens / plan.tokens_per_second();
+double training_seconds(const ParallelPlan& plan, double tokens) {
+  return training_steps(tokens, plan.run.tokens) * plan.time.step;
 }
 
 std::optional<double> cost(const ParallelPlan& plan, const ParallelQuery& query) {
-  const auto price = query.prices.find(machine_name(plan));
+  const auto price = query.prices.find(priced_name(plan.run.config.device));
   if (price == query.prices.end() || !plan.refusal.empty()) return std::nullopt;
-  return training_seconds(plan, query) / kHour * price->second * static_cast<double>(plan.run.step.layout.ranks);
+  return training_seconds(plan, query.priced_tokens()) / kHour * price->second *
+         static_cast<double>(plan.run.step.layout.ranks);
 }
 
 double exposed_share(const ParallelPlan& plan) {
@@ -59,15 +60,18 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
                                TableCell(Json(choice_of(plan).words()), choice_of(plan).brief())});
     if (plan.refusal.empty()) {
       const std::optional<double> price = cost(plan, query);
-      const double training = training_seconds(plan, query);
+      const auto training = [&](double tokens) {
+        const double seconds = training_seconds(plan, tokens);
+        return TableCell(Json(seconds), long_time(seconds));
+      };
       const std::vector<TableCell> values{plan.time.step,
                                           plan.low,
                                           plan.high,
                                           plan.tokens_per_second(),
                                           exposed_share(plan),
                                           plan.time.bubble / plan.time.step,
-                                          training > 0 ? TableCell(Json(training), long_time(training)) : TableCell(),
-                                          price ? TableCell(Json(*price), fmt::format("{:.0f}", *price)) : TableCell(),
+                                          query.tokens ? training(*query.tokens) : TableCell(),
+                                          price ? TableCell(Json(*price), price_words(*price)) : TableCell(),
                                           bytes(plan.bytes.total()),
                                           bytes(plan.bytes.parameters),
                                           bytes(plan.bytes.gradients),
@@ -98,13 +102,18 @@ std::string step_words(const ParallelPlan& plan, const ParallelQuery& query) {
   if (plan.low) words += fmt::format(" ({} to {})", brief_seconds(*plan.low), brief_seconds(*plan.high));
   words += fmt::format(", {} tokens/s", grouped_digits(fmt::format("{:.0f}", plan.tokens_per_second())));
   if (const std::optional<double> price = cost(plan, query))
-    words += fmt::format(", {} for {:.3g}B tokens", grouped_digits(fmt::format("{:.0f}", *price)), query.tokens / 1e9);
+    words += fmt::format(", {} for {} tokens", price_words(*price), count_words(query.priced_tokens()));
   return words;
 }
 
 std::string place_words(const ParallelPlan& plan) {
   return fmt::format("{}{}{} {} {}", plan.point, plan.point.empty() ? "" : ": ", plan.run.step.layout.ranks,
                      machine_name(plan), choice_of(plan).words());
+}
+
+std::string best_words(const ParallelPlan& best, const ParallelQuery& query) {
+  return fmt::format("{} that fits: {}: {}", query.sort == ParallelSort::kCost ? "cheapest" : "fastest",
+                     place_words(best), step_words(best, query));
 }
 
 // Names the parts that make a plan slower than the best one, or says why it cannot be used.
@@ -139,8 +148,7 @@ PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery
   std::ranges::stable_sort(plans, [&](const ParallelPlan& a, const ParallelPlan& b) { return key(a) < key(b); });
   const bool any_fits = !plans.empty() && plans.front().fits();
   if (any_fits) {
-    answer.say(fmt::format("{}: {}: {}", query.sort == ParallelSort::kCost ? "cheapest that fits" : "fastest that fits",
-                           place_words(plans.front()), step_words(plans.front(), query)));
+    answer.say(best_words(plans.front(), query));
   } else if (!plans.empty()) {
     const ParallelPlan& first = plans.front();
     if (!first.refusal.empty()) {
@@ -167,7 +175,7 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
     answer.say(fmt::format("no layout can be predicted: {}", best.refusal));
     return answer;
   }
-  answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
+  answer.say(best.fits() ? best_words(best, query)
                          : fmt::format("none of the {} layouts fits; {} needs the least memory: {}", found.size(),
                                        place_words(best), fit_words(best)));
   Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU@1; <reason=why not")};

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,27 +17,33 @@ namespace laptime {
 enum class ParallelSort : uint8_t { kTime, kCost };
 constexpr auto choices_of(ParallelSort) { return choices<ParallelSort>("time", "cost"); }
 
-// Price per device and hour, keyed by the name of the machine.
+// Price per device and hour, keyed by priced_name().
 using Prices = std::map<std::string, double>;
 
-// Parses lines such as `h100 = 2.5`. Throws Error with the line number for an unknown machine, and for a price that is
-// not a positive number.
-Prices parse_prices(std::string_view text, std::string_view name);
-Prices read_prices(const std::string& path);
+// The key of a described device in Prices: "h100" for roofline:h100, "my_gpu" for roofline:folder/my_gpu.toml.
+std::string priced_name(std::string_view device);
+
+// Parses lines such as `h100 = 2.5`. Throws Error with the line number for a machine that is neither known nor
+// `planned`, and for a price that is not a positive number.
+Prices parse_prices(std::string_view text, std::string_view name, const std::set<std::string>& planned = {});
+Prices read_prices(const std::string& path, const std::set<std::string>& planned);
 
 struct ParallelQuery {
-  double tokens = 1e9;  // tokens of the training whose time and cost are shown
+  std::optional<double> tokens{};  // of the training whose time is shown
   Prices prices{};
   ParallelSort sort = ParallelSort::kTime;
   bool verbose = false;
+
+  // The tokens whose cost is shown.
+  double priced_tokens() const { return tokens.value_or(1e9); }
 };
 
 // A line for the best plan by `sort`, preferring plans that fit, and one row per plan: time, exposed communication,
 // bytes by category, and options that make the plan fit.
 PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query);
 
-// Shows the result of best_plans: the fastest plan that fits, or the smallest if none fits, and why the next three are
-// worse.
+// Shows the result of best_plans for one point and number of ranks: the fastest plan that fits, or the smallest if none
+// fits, and why the next three are worse.
 PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQuery& query);
 
 }  // namespace laptime

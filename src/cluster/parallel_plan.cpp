@@ -2,12 +2,14 @@
 #include "cluster/parallel_plan.h"
 
 #include <algorithm>
-#include <array>
+#include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
+#include "config/option_table.h"
 #include "model/parameters.h"
 
 namespace laptime {
@@ -59,6 +61,48 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   return run;
 }
 
+// The divisors of `whole` up to `most`, ascending.
+std::vector<int64_t> divisors(int64_t whole, int64_t most) {
+  std::vector<int64_t> found;
+  for (int64_t part = 1; part <= std::min(whole, most); ++part) {
+    if (whole % part == 0) found.push_back(part);
+  }
+  return found;
+}
+
+// The numbers of micro-batches into which a rank can divide its sequences, ascending.
+std::vector<int64_t> micro_batch_counts(const RunConfig& config, const ParallelLayout& layout) {
+  const auto most = static_cast<int64_t>(find_option<RunConfig>("micro-batches")->max);
+  return divisors(config.model.batch_size / std::max<int64_t>(1, layout.data()), most);
+}
+
+// Plans that fit come first, from fastest to slowest, then the others, from smallest to largest.
+bool is_better(const ParallelPlan& a, const ParallelPlan& b) {
+  if (a.fits() != b.fits()) return a.fits();
+  if (!a.refusal.empty() || !b.refusal.empty()) return a.refusal.empty() && !b.refusal.empty();
+  return a.fits() ? a.time.step < b.time.step : a.bytes.total() < b.bytes.total();
+}
+
+// The best plan over all numbers of micro-batches.
+ParallelPlan with_best_micro_batches(const RunConfig& config, Program program, ParallelChoice choice,
+                                     SharePlans& plans) {
+  const auto plan_with = [&](int64_t count) {
+    choice.micro_batches = count;
+    return plan_parallel(config, program, choice, plans);
+  };
+  const std::vector<int64_t> counts = micro_batch_counts(config, choice.layout);
+  ParallelPlan best = plan_with(counts.back());
+  bool fits = best.fits();
+  for (const int64_t count : counts | std::views::reverse | std::views::drop(1)) {
+    // Fewer micro-batches need more memory, except for a single one, whose gradients need not outlive the step.
+    if (!fits && count > 1) continue;
+    ParallelPlan plan = plan_with(count);
+    fits = plan.fits();
+    if (is_better(plan, best)) best = std::move(plan);
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string ParallelChoice::brief() const {
@@ -100,7 +144,7 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
           std::min(plan.available, static_cast<double>(parse_bytes("--memory-limit", *config.memory_limit)));
     plan.bytes = bytes_of(plan.run, plans);
     plan.time = time_of(plan.run, plans);
-    if (const PublishedRuns& errors = known_errors(plan.run); errors.has_interval()) {
+    if (const PublishedRuns errors = known_errors(plan.run); errors.has_interval()) {
       plan.low = plan.time.step * errors.low;
       plan.high = plan.time.step * errors.high;
     }
@@ -119,9 +163,21 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
           if (recomputes) one.checkpointing = Checkpointing::kFull;
           if (shards) one.layout.shard = Shard::kParameters;
           if (splits_model) one.layout.tensor = std::min<int64_t>(8, one.layout.ranks);
-          const int64_t of_rank = config.model.batch_size / std::max<int64_t>(1, one.layout.data());
-          if (splits_batch) one.micro_batches = std::max(one.micro_batches, of_rank);
-          if (plan_parallel(config, program, one, plans).fits()) return one.words();
+          std::vector<int64_t> counts{one.micro_batches};
+          if (splits_batch) {
+            counts = micro_batch_counts(config, one.layout);
+            std::erase_if(counts, [&](int64_t count) { return count <= choice.micro_batches; });
+          }
+          const auto fits = [&](int64_t count) {
+            one.micro_batches = count;
+            return plan_parallel(config, program, one, plans).fits();
+          };
+          // The most micro-batches need the least memory.
+          if (counts.empty() || !fits(counts.back())) continue;
+          for (const int64_t count : counts) {
+            if (fits(count)) break;
+          }
+          return one.words();
         }
       }
     }
@@ -130,29 +186,24 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
 }
 
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans) {
-  constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
-  constexpr std::array<int64_t, 8> kMicroBatches{1, 2, 4, 8, 16, 32, 64, 128};
   const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
+  const int64_t in_node = machine.devices_of_node();
   std::vector<ParallelPlan> all;
-  for (const int64_t tensor : kParts) {
-    if (tensor > std::max<int64_t>(1, machine.link_devices) || config.model.num_heads % tensor != 0) continue;
-    for (const int64_t pipeline : kParts) {
-      if (ranks % (tensor * pipeline) != 0 || config.model.num_layers % pipeline != 0) continue;
-      const int64_t data = ranks / (tensor * pipeline);
-      for (const int64_t micro_batches : kMicroBatches) {
-        if (config.model.batch_size % (data * micro_batches) != 0) continue;
-        for (const Choice<Shard>& shard : choices_of(Shard{})) {
-          if (data == 1 && shard.value != Shard::kNone) continue;
-          for (const Checkpointing checkpointing : {Checkpointing::kNone, Checkpointing::kFull}) {
-            ParallelChoice choice;
-            choice.checkpointing = checkpointing;
-            choice.micro_batches = micro_batches;
-            choice.layout.ranks = ranks;
-            choice.layout.tensor = tensor;
-            choice.layout.pipeline = pipeline;
-            choice.layout.shard = shard.value;
-            all.push_back(plan_parallel(config, program, choice, plans));
-          }
+  for (const int64_t tensor : divisors(std::gcd(ranks, config.model.num_heads), in_node)) {
+    if (in_node % tensor != 0 && ranks > in_node) continue;  // some groups would span two nodes
+    for (const int64_t pipeline : divisors(std::gcd(ranks / tensor, config.model.num_layers), ranks)) {
+      ParallelChoice choice;
+      choice.layout.ranks = ranks;
+      choice.layout.tensor = tensor;
+      choice.layout.pipeline = pipeline;
+      const int64_t data = choice.layout.data();
+      if (config.model.batch_size % data != 0) continue;
+      for (const Choice<Shard>& shard : choices_of(Shard{})) {
+        if (data == 1 && shard.value != Shard::kNone) continue;
+        choice.layout.shard = shard.value;
+        for (const Checkpointing checkpointing : {Checkpointing::kNone, Checkpointing::kFull}) {
+          choice.checkpointing = checkpointing;
+          all.push_back(with_best_micro_batches(config, program, choice, plans));
         }
       }
     }
@@ -163,10 +214,7 @@ std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, i
     return all;
   }
   std::erase_if(all, is_refused);
-  std::ranges::stable_sort(all, [](const ParallelPlan& a, const ParallelPlan& b) {
-    if (a.fits() != b.fits()) return a.fits();
-    return a.fits() ? a.time.step < b.time.step : a.bytes.total() < b.bytes.total();
-  });
+  std::ranges::stable_sort(all, is_better);
   return all;
 }
 

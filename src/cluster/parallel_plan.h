@@ -40,13 +40,15 @@ struct ParallelChoice {
 // `config` is the step of all ranks, including their whole batch, on one described machine.
 ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// Options that make the step fit. Tries combinations of recomputation, sharded parameters, micro-batches of one
-// sequence and up to 8 tensor parallel ranks, in this order, and returns the first that fits; empty if none fits.
+// Options that make the step fit. Tries combinations of recomputation, sharded parameters, more micro-batches and up to
+// 8 tensor parallel ranks, in this order, and returns the first that fits, with the fewest micro-batches; empty if none
+// fits.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// The ways to divide the step among `ranks` ranks by powers of two: first those that fit, from fastest to slowest, then
-// the others, from smallest to largest. Tensor parallel ranks stay within a node. If no way can be predicted, returns
-// only the first one, whose `refusal` says why. Empty if the step cannot be divided.
+// All ways to divide the step among `ranks` ranks, with and without recomputation, each with its best number of
+// micro-batches: first those that fit, from fastest to slowest, then the others, from smallest to largest. Tensor
+// parallel ranks stay within a node. If no way can be predicted, returns only the first one, whose `refusal` says why.
+// Empty if the step cannot be divided.
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans);
 
 ParallelChoice choice_of(const ParallelPlan& plan);

@@ -1,5 +1,6 @@
 // Reads device prices.
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -9,12 +10,18 @@
 
 namespace laptime {
 
-Prices parse_prices(std::string_view text, std::string_view name) {
+std::string priced_name(std::string_view device) {
+  const std::string_view machine = device.substr(kMachinePrefix.size());
+  return is_machine_file(machine) ? std::filesystem::path(machine).stem().string() : std::string(machine);
+}
+
+Prices parse_prices(std::string_view text, std::string_view name, const std::set<std::string>& planned) {
   const toml::table table = parse_flat_toml(text, name);
   Prices prices;
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string where = fmt::format("{}:{}: {}", name, entry.position.line, entry.key);
-    if (std::ranges::find(known_machines(), entry.key, &DataSheet::name) == known_machines().end())
+    if (!planned.contains(std::string(entry.key)) &&
+        std::ranges::find(known_machines(), entry.key, &DataSheet::name) == known_machines().end())
       throw Error::format("{}: unknown machine{}; laptime list devices shows the known ones", where,
                           did_you_mean_machine(entry.key));
     const std::optional<double> price = entry.value->is_number() ? entry.value->value<double>() : std::nullopt;
@@ -25,11 +32,11 @@ Prices parse_prices(std::string_view text, std::string_view name) {
   return prices;
 }
 
-Prices read_prices(const std::string& path) {
+Prices read_prices(const std::string& path, const std::set<std::string>& planned) {
   const std::string text =
       InputFile(path, "price file")
           .read_all(kMaxMachineFileBytes, "a price file has one line per device, such as h100 = 2.5");
-  return parse_prices(text, path);
+  return parse_prices(text, path, planned);
 }
 
 }  // namespace laptime

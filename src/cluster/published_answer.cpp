@@ -149,8 +149,11 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
        {"source", [](const PredictedRun& one) { return one.run.source; }}}};
   for (const Grouping& grouping : groupings) add_groups(groups, grouping, figures);
   answer.parts.push_back({.table = std::move(groups), .for_data = false});
-  answer.parts.push_back({.table = rows_of(predicted, false, "published"), .for_people = verbose});
-  answer.parts.push_back({.table = rows_of(predicted, true, "flagged"), .for_people = verbose});
+  std::array rows{rows_of(predicted, false, "published"), rows_of(predicted, true, "flagged")};
+  for (Table& table : rows) {
+    const bool for_people = verbose && !table.rows.empty();  // not a title without rows
+    answer.parts.push_back({.table = std::move(table), .for_people = for_people});
+  }
   return answer;
 }
 

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "base/words.h"
 #include "cluster/planned_activations.h"
 #include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
@@ -80,7 +79,7 @@ Prepared plan_share(const DescribedRun& run) {
 }
 
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share) {
-  const DataSheet& machine = machine_of(run);
+  const DataSheet machine = machine_of(run);
   const double rate = attention_rate(run.attention, machine);
   const double speedup = product_speedup(run.product_bits, machine);
   using Key = std::tuple<Phase, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
@@ -156,24 +155,15 @@ const PlannedActivations& SharePlans::activations_of(const DescribedRun& run) {
   recomputing.config.recompute = run.step.checkpointing == Checkpointing::kFull ? "block" : "none";
   const ParallelLayout& layout = run.step.layout;
   const std::string key =
-      fmt::format("{} {} {}", canonical_text(share_of(recomputing)), layout.tensor, name_of(layout.shard));
+      fmt::format("{} {} {}", canonical_text(share_of(recomputing)), layout.tensor, layout.shard == Shard::kParameters);
   const auto found = activations_.find(key);
   if (found != activations_.end()) return found->second;
   const Prepared share = plan_share(recomputing);
   return activations_[key] = planned_activations(share.plan, kPlannedLayers, run.config.model.d_model, layout);
 }
 
-const DataSheet& machine_of(const DescribedRun& run) {
-  const std::string name = run.config.device.substr(kMachinePrefix.size());
-  const std::vector<DataSheet>& machines = known_machines();
-  const auto found = std::ranges::find(machines, name, &DataSheet::name);
-  if (found == machines.end())
-    throw Error::format(
-        "machine {}: a step on several ranks is predicted only for built-in machines, such as --device h100 (see "
-        "laptime "
-        "list devices)",
-        quote(name));
-  return *found;
+DataSheet machine_of(const DescribedRun& run) {
+  return find_machine(std::string_view(run.config.device).substr(kMachinePrefix.size()));
 }
 
 ParallelTime time_of(const DescribedRun& run, SharePlans& plans) {
@@ -192,8 +182,8 @@ RankBytes bytes_of(const DescribedRun& run, SharePlans& plans) {
   return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
 }
 
-const PublishedRuns& known_errors(const DescribedRun& run) {
-  const DataSheet& machine = machine_of(run);
+PublishedRuns known_errors(const DescribedRun& run) {
+  const DataSheet machine = machine_of(run);
   if (run.step.layout.ranks > 1) return machine.parallel;
   return config_as(run.config, run.program).mode == Mode::kEager ? machine.eager : machine.compile;
 }

@@ -51,7 +51,8 @@ class SharePlans {
   std::map<std::string, PlannedActivations> activations_;
 };
 
-const DataSheet& machine_of(const DescribedRun& run);
+// The machine of the run's device. Throws Error like find_machine.
+DataSheet machine_of(const DescribedRun& run);
 
 // Predicts the time of a step. Throws Error like SharePlans::index_of and parallel_time.
 ParallelTime time_of(const DescribedRun& run, SharePlans& plans);
@@ -61,6 +62,6 @@ ParallelTime time_of(const DescribedRun& run, SharePlans& plans);
 RankBytes bytes_of(const DescribedRun& run, SharePlans& plans);
 
 // The deviation of published times from predictions for comparable runs; `figures` is 0 if there are none.
-const PublishedRuns& known_errors(const DescribedRun& run);
+PublishedRuns known_errors(const DescribedRun& run);
 
 }  // namespace laptime

@@ -50,19 +50,6 @@ std::string limit_words(const std::vector<const Record*>& records) {
   return usable_words({.kind = "memory_peak", .values = std::move(values)});
 }
 
-// The smallest peak that does not fit; none if everything fits, or if a larger peak fits on another device.
-std::optional<int64_t> least_too_large(const std::vector<const Record*>& records) {
-  std::optional<int64_t> least;
-  int64_t most_fitting = -1;
-  for (const Record* const record : records) {
-    const int64_t peak = peak_of(*record);
-    const bool fits = record->status != Status::kOutOfMemory;
-    if (fits) most_fitting = std::max(most_fitting, peak);
-    if (!fits) least = std::min(least.value_or(peak), peak);
-  }
-  return least && most_fitting >= *least ? std::nullopt : least;
-}
-
 }  // namespace
 
 MemoryPeaks::MemoryPeaks(std::string_view order) : order_(order) {
@@ -132,7 +119,7 @@ PointAnswer MemoryPeaks::answer() const {
 std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   std::vector<std::string> points;
   std::vector<std::string> passes;
-  std::map<std::pair<std::string, std::string>, int64_t> peaks;  // keyed by point and pass
+  std::map<std::pair<std::string, std::string>, const Record*> known;  // keyed by point and pass
   const auto append_new = [](std::vector<std::string>& words, const std::string& word) {
     if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   };
@@ -140,7 +127,7 @@ std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
     const std::pair place(without_pass_and_dtype(record->name), pass_and_dtype(*record));
     append_new(points, place.first);
     append_new(passes, place.second);
-    peaks.emplace(place, peak_of(*record));
+    known.emplace(place, record);
   }
   if (passes.size() < 2) return std::nullopt;
   const bool are_points_rows = points.size() >= passes.size();  // a terminal has more room for rows than for columns
@@ -158,19 +145,20 @@ std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
     std::ranges::replace(key, ' ', '_');
     table.columns.push_back({.key = key + "_bytes", .title = cell.text, .unit = Unit::kBytes});
   }
-  const std::optional<int64_t> too_large = least_too_large(records);
   for (const std::string& row : rows) {
     std::vector<TableCell> line{cell_of(row, are_points_rows)};
     for (const std::string& column : columns) {
-      const auto peak = peaks.find(are_points_rows ? std::pair(row, column) : std::pair(column, row));
+      const auto found = known.find(are_points_rows ? std::pair(row, column) : std::pair(column, row));
       TableCell& cell = line.emplace_back();
-      if (peak == peaks.end()) continue;
-      cell.value = peak->second;
-      if (too_large && peak->second >= *too_large) cell.text = brief_bytes(peak->second) + " *";
+      if (found == known.end()) continue;
+      const Record& record = *found->second;
+      cell.value = peak_of(record);
+      if (record.status != Status::kOutOfMemory) continue;
+      cell.text = brief_bytes(peak_of(record)) + " *";
+      table.notes = {"* does not fit"};
     }
     table.add(std::move(line));
   }
-  if (too_large) table.notes.emplace_back("* does not fit");
   return table;
 }
 

@@ -17,18 +17,6 @@
 namespace laptime {
 namespace {
 
-std::string price_words(double price) {
-  return price < 100 ? fmt::format("{:.2f}", price) : grouped(std::llround(price));
-}
-
-std::string count_words(double count) {
-  if (!std::isfinite(count)) return "-";
-  for (const auto& [size, name] : {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M")}) {
-    if (count >= 0.9995 * size) return fmt::format("{:.3g}{}", count / size, name);  // {:.3g} rounds to 1000 from there
-  }
-  return grouped(std::llround(count));
-}
-
 // The interval of a data-sheet prediction comes from published runs.
 std::string training_time(const Finding& f) {
   const bool has_bounds = f.has("low_s") && f.has("high_s");
@@ -335,6 +323,18 @@ std::string phase_peaks(const std::vector<Finding>& findings) {
 
 std::string brief_seconds(double seconds) { return value_text(seconds, Unit::kSeconds); }
 std::string brief_bytes(int64_t bytes) { return value_text(bytes, Unit::kBytes); }
+
+std::string price_words(double price) {
+  return price < 100 ? fmt::format("{:.2f}", price) : grouped(std::llround(price));
+}
+
+std::string count_words(double count) {
+  if (!std::isfinite(count)) return "-";
+  for (const auto& [size, name] : {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M")}) {
+    if (count >= 0.9995 * size) return fmt::format("{:.3g}{}", count / size, name);  // {:.3g} rounds to 1000 from there
+  }
+  return grouped(std::llround(count));
+}
 
 std::string grouped(int64_t number) { return grouped_digits(fmt::to_string(number)); }
 

@@ -4,6 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <utility>
+
 #include "base/error.h"
 #include "cluster/parallel_answer.h"
 #include "points/resolve.h"
@@ -205,6 +211,23 @@ TEST(ParallelPlan, SuggestsTensorParallelismWithSmallMicroBatches) {
             "--tensor-parallel 8 --micro-batches 64");
 }
 
+TEST(ParallelPlan, SuggestsTheFewestMicroBatchesThatFit) {
+  SharePlans plans;
+  const RunConfig config = step({{"batch", "4096"}});
+  const auto plan = [&](int64_t micro_batches) {
+    ParallelChoice one = choice(8, 1, Shard::kGradients);
+    one.micro_batches = micro_batches;
+    return plan_parallel(config, Program::kMegatron, one, plans);
+  };
+  ASSERT_FALSE(plan(128).fits());
+  ASSERT_TRUE(plan(256).fits());
+  EXPECT_EQ(remedy_of(config, Program::kMegatron, choice_of(plan(1)), plans),
+            "--shard gradients --micro-batches 256");  // not 512, the number of a rank's sequences
+  // Not 80, the number of its sequences.
+  EXPECT_EQ(remedy_of(step({{"batch", "640"}}), Program::kMegatron, choice_of(plan(1)), plans),
+            "--shard gradients --micro-batches 40");
+}
+
 TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   SharePlans plans;
   const ParallelChoice dear = choice(8, 1, Shard::kNone);
@@ -221,17 +244,113 @@ TEST(ParallelPlan, SlowFindsTheFastestPlanThatFits) {
   EXPECT_THAT(json_of(best_answer(found, {}))["tables"]["next"].size(), 3U);
 }
 
+TEST(ParallelPlan, SearchTriesEveryDivisor) {
+  SharePlans plans;
+  // 6 layers and 6 heads, which 3 ranks can divide.
+  const RunConfig config = resolve({{"model", "custom"},
+                                    {"d-model", "384"},
+                                    {"num-heads", "6"},
+                                    {"num-layers", "6"},
+                                    {"batch", "9"},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  std::set<std::pair<int64_t, int64_t>> divisions;
+  std::set<int64_t> micro_batches;
+  for (const ParallelPlan& plan : best_plans(config, Program::kMegatron, 3, plans)) {
+    divisions.insert({plan.run.step.layout.tensor, plan.run.step.layout.pipeline});
+    micro_batches.insert(plan.run.step.micro_batches);
+  }
+  EXPECT_THAT(divisions, testing::UnorderedElementsAre(std::pair(1, 1), std::pair(3, 1), std::pair(1, 3)));
+  EXPECT_GE(*micro_batches.rbegin(), 3);  // shortens the bubbles of a pipeline
+}
+
+TEST(ParallelPlan, SearchKeepsTensorParallelRanksInANode) {
+  SharePlans plans;
+  const RunConfig config = resolve({{"model", "custom"},
+                                    {"d-model", "384"},
+                                    {"num-heads", "6"},
+                                    {"num-layers", "5"},
+                                    {"batch", "12"},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  const auto most = [&](int64_t ranks) {
+    int64_t tensor = 0;
+    for (const ParallelPlan& plan : best_plans(config, Program::kMegatron, ranks, plans))
+      tensor = std::max(tensor, plan.run.step.layout.tensor);
+    return tensor;
+  };
+  EXPECT_EQ(most(6), 6);
+  EXPECT_EQ(most(12), 2);  // the second group of three would have a rank in each of two nodes of 8
+}
+
+TEST(ParallelPlan, SlowSearchFindsWhatAnyNumberOfMicroBatchesReaches) {
+  SharePlans plans;
+  const RunConfig config = step({{"batch", "96"}});
+  const ParallelPlan best = best_plans(config, Program::kPyTorchEager, 8, plans).front();
+  for (const int64_t micro_batches : {1, 2, 3, 4, 6, 12}) {
+    for (const Checkpointing checkpointing : {Checkpointing::kNone, Checkpointing::kFull}) {
+      ParallelChoice one = choice(8);
+      one.micro_batches = micro_batches;
+      one.checkpointing = checkpointing;
+      const ParallelPlan plan = plan_parallel(config, Program::kPyTorchEager, one, plans);
+      EXPECT_TRUE(!plan.fits() || plan.time.step >= best.time.step) << micro_batches;
+    }
+  }
+}
+
+TEST(ParallelPlan, PredictsAMachineOfTheUsersFile) {
+  const std::string path = testing::TempDir() + "/own.toml";
+  std::filesystem::copy_file(std::string(LAPTIME_SOURCE_DIR) + "/machines/h100.toml", path,
+                             std::filesystem::copy_options::overwrite_existing);
+  SharePlans plans;
+  const auto seconds = [&](const std::string& machine) {
+    const ParallelPlan plan =
+        plan_parallel(step({{"device", "roofline:" + machine}}), Program::kMegatron, choice(8), plans);
+    EXPECT_EQ(plan.refusal, "");
+    return plan.time.step;
+  };
+  EXPECT_EQ(seconds(path), seconds("h100"));
+}
+
 TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {
   SharePlans plans;
   const std::vector<ParallelPlan> found = best_plans(small("roofline:l4"), Program::kLaptime, 2, plans);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_THAT(found.front().refusal, HasSubstr("l4: the machine file describes no links"));
   EXPECT_TRUE(best_plans(small("roofline:l4"), Program::kLaptime, 1, plans).front().fits());
-  EXPECT_TRUE(best_plans(small("roofline:h100"), Program::kLaptime, 3, plans).empty());
+  EXPECT_TRUE(best_plans(small("roofline:h100"), Program::kLaptime, 5, plans).empty());
+}
+
+TEST(ParallelAnswer, TrainingTakesWholeSteps) {
+  SharePlans plans;
+  const ParallelPlan plan = plan_parallel(step(), Program::kMegatron, choice(8), plans);
+  const auto row = [&](const ParallelQuery& query) {
+    return json_of(parallel_answer({plan}, query))["tables"]["parallel"][0];
+  };
+  const Prices prices{{"h100", 3.6}};
+  const double step_cost = plan.time.step / 3600 * 8 * 3.6;
+  const Json short_one = row({.tokens = 300, .prices = prices});
+  EXPECT_DOUBLE_EQ(short_one["training_s"].get<double>(), plan.time.step);
+  EXPECT_DOUBLE_EQ(short_one["cost"].get<double>(), step_cost);
+  EXPECT_DOUBLE_EQ(row({.tokens = plan.run.tokens * 2 + 1})["training_s"].get<double>(), 3 * plan.time.step);
+  const Json without_tokens = row({.prices = prices});
+  EXPECT_TRUE(without_tokens["training_s"].is_null());
+  EXPECT_DOUBLE_EQ(without_tokens["cost"].get<double>(), std::ceil(1e9 / plan.run.tokens) * step_cost);
+}
+
+TEST(ParallelAnswer, NamesTheTokensOfACost) {
+  SharePlans plans;
+  const ParallelPlan plan = plan_parallel(small("roofline:h100"), Program::kLaptime, choice(8), plans);
+  const auto text = [&](double tokens) {
+    return markdown_of(parallel_answer({plan}, {.tokens = tokens, .prices = {{"h100", 2.0}}}));
+  };
+  EXPECT_THAT(text(1e12), HasSubstr(" for 1T tokens"));
+  EXPECT_THAT(text(20'400), HasSubstr(" for 20,400 tokens"));
 }
 
 TEST(Prices, RejectWordsAndUnknownMachines) {
   EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
+  EXPECT_EQ(parse_prices("own = 2.5\n", "p.toml", {priced_name("roofline:my/own.toml")}).at("own"), 2.5);
   EXPECT_THROW(parse_prices("h100 = \"2\"\n", "p.toml"), Error);
   try {
     parse_prices("h10 = 2\n", "p.toml");

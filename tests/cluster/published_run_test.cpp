@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "cluster/predicted_run.h"
 #include "cluster/published_answer.h"
@@ -214,6 +216,20 @@ TEST(PredictedRun, GroupsModelsOfAnySize) {
   const PredictedRuns predicted = predict_runs({row("70552387584", "1e31")});
   ASSERT_TRUE(predicted.runs[0].predicted);
   EXPECT_THAT(markdown_of(published_answer(predicted, "t.csv", false)), HasSubstr("100B and more"));
+}
+
+TEST(PredictedRun, ShowsNoTitleWithoutRows) {
+  const auto shows_rows = [](const std::vector<PublishedRun>& runs, std::string_view table) {
+    const PointAnswer answer = published_answer(predict_runs(runs), "t.csv", true);
+    const auto part = std::ranges::find(answer.parts, table, [](const AnswerPart& one) { return one.table.name; });
+    EXPECT_TRUE(part->for_data);
+    return part->for_people;
+  };
+  const PublishedRun doubted = row("causal attention", "FLAG causal attention");
+  EXPECT_FALSE(shows_rows({row()}, "flagged"));
+  EXPECT_TRUE(shows_rows({row()}, "published"));
+  EXPECT_TRUE(shows_rows({doubted}, "flagged"));
+  EXPECT_FALSE(shows_rows({doubted}, "published"));
 }
 
 TEST(PredictedRun, ListsFlaggedRunsInASeparateTable) {

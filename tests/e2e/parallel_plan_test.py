@@ -44,7 +44,9 @@ class ParallelPlan(ProgramTest):
         prices = self.folder / "prices.toml"
         prices.write_text("h100 = 2.0\n")
         row = self.tables(*ON_H100, "--ranks", "8", "--shard", "parameters", "--tokens", "1B", "--price-file", str(prices))["parallel"][0]
-        self.assertAlmostEqual(row["cost"], 1e9 / row["tokens_per_second"] / 3600 * 8 * 2, places=6)
+        steps = -(-10**9 // (64 * 4096))
+        self.assertAlmostEqual(row["training_s"], steps * row["step_s"], places=6)
+        self.assertAlmostEqual(row["cost"], steps * row["step_s"] / 3600 * 8 * 2, places=6)
 
     def test_sorting_by_cost_needs_each_price(self):
         prices = self.folder / "prices.toml"
@@ -61,9 +63,27 @@ class ParallelPlan(ProgramTest):
         self.assertRegex(done.stdout.splitlines()[0], r"^fastest that fits: 8 h100 --shard \w+")
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--best")["next"]), 3)
 
+    def test_best_compares_devices_by_cost(self):
+        prices = self.folder / "prices.toml"
+        prices.write_text("h100 = 2.0\nb200 = 20.0\n")
+        words = ["plan", "--model", "small", "--batch", "8", "--device", "b200,h100", "--ranks", "2", "--store", "none", "--best",
+                 "--price-file", str(prices), "--output", "json"]
+        for by, devices in (("time", ["b200", "h100"]), ("cost", ["h100", "b200"])):
+            done = self.laptime(*words, "--by", by)
+            self.assert_ok(done)
+            compared, *searches = json.loads(done.stdout)
+            rows = compared["tables"]["parallel"]
+            self.assertEqual([row["device"] for row in rows], devices)
+            self.assertEqual({row["device"]: row for row in rows},
+                             {one["tables"]["parallel"][0]["device"]: one["tables"]["parallel"][0] for one in searches})
+            self.assertEqual(len(searches), 2)
+        done = self.laptime("plan", *ON_H100, "--ranks", "8", "--best", "--by", "cost", "--price-file", str(prices))
+        self.assertTrue(done.stdout.startswith("cheapest that fits: 8 h100 "), done.stdout)
+
     def test_rejects_invalid_input(self):
         for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "--ranks 8 --device h100"),
                                (["--ranks", "eight", "--device", "h100"], "--ranks"),
+                               (["--ranks", "2", "--device", "h100,cpu"], "--device cpu: with --ranks"),
                                (["--best", "--device", "h100"], "--best needs --ranks"),
                                (["--by", "cost", "--device", "h100"], "--by needs --ranks"),
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),
@@ -104,14 +124,20 @@ class ParallelPlan(ProgramTest):
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB")["parallel"]), 1)
 
     def test_best_states_why_no_layout_can_be_predicted(self):
+        done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", "l4", "--ranks", "2", "--best", "--store", "none")
+        self.assert_ok(done)
+        self.assertIn("no layout can be predicted: l4: the machine file describes no links", " ".join(done.stdout.split()))
+
+    def test_a_file_describes_a_machine_with_links(self):
         own = self.folder / "mine.toml"
         own.write_text((ROOT / "machines/h100.toml").read_text())
-        for device, reason in (("l4", "l4: the machine file describes no links"), (own, "only for built-in machines")):
-            done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", device, "--ranks", "2", "--best",
-                                "--store", "none")
-            self.assert_ok(done)
-            self.assertIn("no layout can be predicted: ", done.stdout)
-            self.assertIn(reason, " ".join(done.stdout.split()))
+        prices = self.folder / "prices.toml"
+        prices.write_text("mine = 1.0\nh100 = 2.0\n")
+        words = ["--model", "small", "--batch", "8", "--ranks", "2", "--store", "none", "--by", "cost", "--price-file", str(prices)]
+        mine, known = self.tables(*words, "--device", f"h100,roofline:{own}")["parallel"]
+        self.assertEqual((mine["device"], known["device"]), (str(own), "h100"))
+        self.assertEqual(mine["step_s"], known["step_s"])
+        self.assertAlmostEqual(mine["cost"], known["cost"] / 2)
 
     def test_epochs_are_passes_over_the_data(self):
         data = self.folder / "tokens.bin"
@@ -119,7 +145,7 @@ class ParallelPlan(ProgramTest):
         words = ["--model", "small", "--batch", "8", "--device", "h100", "--ranks", "2", "--store", "none", "--data", str(data),
                  "--data-format", "uint16"]
         row = self.tables(*words, "--epochs", "4")["parallel"][0]
-        self.assertAlmostEqual(row["training_s"], 4 * 3000 / row["tokens_per_second"], places=9)
+        self.assertAlmostEqual(row["training_s"], -(-4 * 3000 // (8 * 256)) * row["step_s"], places=9)
 
     def test_plan_sweeps_tensor_and_pipeline_ranks_but_bench_rejects_them(self):
         sweep = self.folder / "sweep.toml"

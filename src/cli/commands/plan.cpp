@@ -89,12 +89,18 @@ bool gives(const Sweep& sweep, std::string_view flag) {
   return std::ranges::find(sweep.axes, flag, &Axis::flag) != sweep.axes.end();
 }
 
-// True if the sweep sets --ranks and all of its devices are described machines. Such ranks are predicted; all others
-// actually run.
+// True if the sweep sets --ranks and its devices are described machines. Such ranks are predicted from one rank's
+// share; all others are planned as they run here. Throws Error if the sweep has both.
 bool predicts_ranks(const Sweep& sweep) {
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
-  return gives(sweep, "ranks") && devices != sweep.axes.end() &&
-         std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
+  if (!gives(sweep, "ranks") || devices == sweep.axes.end()) return false;
+  const auto is_described = [](const std::string& name) { return name.starts_with(kMachinePrefix); };
+  const auto own = std::ranges::find_if_not(devices->values, is_described);
+  const bool is_any = std::ranges::any_of(devices->values, is_described);
+  if (is_any && own != devices->values.end())
+    throw Error::format(
+        "laptime plan: --device {}: with --ranks, plan this device and described machines in separate commands", *own);
+  return is_any;
 }
 
 // Options that `option` excludes, or that need `option`, and the reason. "ranks" stands for ranks that are predicted.
@@ -235,18 +241,20 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
   }
 }
 
-// Throws Error if the file of prices, whose name may be empty, does not have the price of each device.
-void require_prices(const std::vector<ResolvedPoint>& points, const Prices& prices, const std::string& file) {
-  if (file.empty()) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
-  std::set<std::string> missing;
-  for (const ResolvedPoint& point : points) {
-    const std::string name = point.config.device.substr(kMachinePrefix.size());
-    // Steps of several ranks on a machine of the user's own file are not predicted, so they cost nothing.
-    if (!is_machine_file(name) && !prices.contains(name)) missing.insert(name);
-  }
-  if (!missing.empty())
+// The prices in the file of --price-file. Throws Error if they must sort the plans but lack one of the devices.
+Prices prices_of(const std::vector<ResolvedPoint>& points, const PlanOptions& options) {
+  const std::string& file = options.price_file;
+  const bool sorts = options.by == ParallelSort::kCost;
+  if (file.empty() && sorts) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
+  if (file.empty()) return {};
+  std::set<std::string> names;
+  for (const ResolvedPoint& point : points) names.insert(priced_name(point.config.device));
+  const Prices prices = read_prices(file, names);
+  std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
+  if (sorts && !names.empty())
     throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
-                        quote(file), joined(missing, ", "), *missing.begin());
+                        quote(file), joined(names, ", "), *names.begin());
+  return prices;
 }
 
 // Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
@@ -272,17 +280,20 @@ ExitCode run_ranks(const PlanCommand& command) {
   const TrainingBudget budget = options.training.budget();
   check_budget(budget, points);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
-  query.tokens = budget.tokens.value_or(query.tokens);
+  query.tokens = budget.tokens;
   if (budget.epochs && std::ranges::any_of(points, [&](const ResolvedPoint& point) {
         return point.config.data != points.front().config.data;
       }))
     throw Error("laptime plan: --epochs with --ranks: all points must have the same --data; give one file");
   if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
-  if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
-  if (query.sort == ParallelSort::kCost) require_prices(points, query.prices, options.price_file);
+  query.prices = prices_of(points, options);
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
+  std::vector<PointAnswer> searches;
+  // In a search among layouts of one device, the fastest is the cheapest. Several searches are compared by cost.
+  ParallelQuery of_search = query;
+  if (points.size() * all_ranks.size() > 1) of_search.sort = ParallelSort::kTime;
   bool is_any_supported = false;
   // Names omit the device, which has its own column.
   const auto name_of = [](const ResolvedPoint& point) {
@@ -298,7 +309,8 @@ ExitCode run_ranks(const PlanCommand& command) {
         std::vector<ParallelPlan> found = best_plans(point.config, options.program, ranks, shares);
         for (ParallelPlan& plan : found) plan.point = name;
         is_any_supported = is_any_supported || !found.empty();
-        output.add(best_answer(found, query));
+        searches.push_back(best_answer(found, of_search));
+        if (!found.empty()) plans.push_back(std::move(found.front()));
       }
       continue;
     }
@@ -315,7 +327,9 @@ ExitCode run_ranks(const PlanCommand& command) {
       plans.push_back(std::move(plan));
     }
   }
-  if (!options.best) output.add(parallel_answer(std::move(plans), query));
+  // Compares the results of several searches before it shows each.
+  if (!options.best || plans.size() > 1) output.add(parallel_answer(std::move(plans), query));
+  for (PointAnswer& search : searches) output.add(std::move(search));
   output.finish();
   return is_any_supported ? ExitCode::kOk : ExitCode::kFailed;
 }
