@@ -107,21 +107,19 @@ void add_communication(const CommunicationUse& use, std::vector<Finding>& findin
        {"launches", *use.launches}});
 }
 
-// Compares softmax in attention with the two products around it, in forward. Uses medians over the steps, because these
-// launches are so short that a single pause of the machine would distort a mean.
+// Compares softmax in attention with the two products around it, in forward. Times are means over the steps, as in the
+// tables of a profile.
 void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
   const std::vector<LaunchSum> sums = sum_launches(
       trace, class_of, [](const TraceLaunch& launch) { return !launch.range.empty() && launch.phase == "forward"; });
   const auto softmax = std::ranges::find(sums, kSoftmaxClass, &LaunchSum::key);
   const auto products = std::ranges::find(sums, kProductClass, &LaunchSum::key);
   if (trace.steps.empty() || softmax == sums.end() || products == sums.end()) return;
-  const double softmax_s = median(softmax->by_step);
-  const double products_s = median(products->by_step);
-  if (softmax_s <= 0 || products_s <= 0) return;
-  Json values{{"time_ratio", softmax_s / products_s}, {"flops_ratio", softmax->flops / products->flops}};
+  if (softmax->total <= 0 || products->total <= 0) return;
+  Json values{{"time_ratio", softmax->total / products->total}, {"flops_ratio", softmax->flops / products->flops}};
   for (const auto& [name, sum] :
        {std::pair<std::string, const LaunchSum&>{"softmax", *softmax}, {"products", *products}}) {
-    values[name + "_s"] = median(sum.by_step);
+    values[name + "_s"] = sum.total;
     values[name + "_flops"] = sum.flops;
     values[name + "_bytes"] = static_cast<int64_t>(sum.bytes);
     values[name + "_bound"] = sum.bound();
