@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "analysis/speedup.h"
@@ -19,6 +20,14 @@ constexpr std::array<const char*, 6> kLabels{"d_model", "context_length", "batch
 constexpr const char* kLabelColumns =
     "d_model=d_model; context_length=ctx; batch_size=batch_size; dtype=dtype; threads=threads; pass=pass";
 constexpr size_t kAlwaysShown = 2;
+
+constexpr std::array<const char*, 3> kPhases{"forward", "backward", "inference"};
+
+// Whether a step of the pass has the phase. Planned points may not state their pass, which then is not inference.
+bool has_phase(std::string_view pass, std::string_view phase) {
+  if (pass == "inference" || phase == "inference") return pass == phase;
+  return pass != "forward" || phase == "forward";
+}
 
 std::string mode_of(const Record& record) {
   const std::string lowered = record.config.text("lower");
@@ -76,8 +85,13 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
   };
   constexpr size_t kTimeWidth = 8;
   add(kLabelColumns, 0);
-  for (const std::string& mode : modes_)
-    add(fmt::format("{0}_forward_s={0} forward; {0}_backward_s={0} backward", mode), kTimeWidth);
+  for (const char* const phase : kPhases) {
+    const auto shows = [&](const Size& size) { return has_phase(size.labels.back(), phase); };
+    if (std::ranges::any_of(sizes_, shows)) phases_.emplace_back(phase);
+  }
+  for (const std::string& mode : modes_) {
+    for (const std::string& phase : phases_) add(fmt::format("{0}_{1}_s={0} {1}", mode, phase), kTimeWidth);
+  }
   if (modes_.size() > 1) add("gain=gain", 5);
   for (const std::string& mode : modes_) add(fmt::format("{0}_peak_bytes={0} memory@1", mode), kTimeWidth);
   for (size_t i = kAlwaysShown; i < kLabels.size(); ++i) {
@@ -96,14 +110,15 @@ TableRow AttentionTable::row_of(const Size& size) const {
     records.push_back(found == size.by_mode.end() ? nullptr : &found->second);
   }
   for (const Record* const record : records) {
-    for (const std::string phase : {"forward", "backward"}) {
+    for (const std::string& phase : phases_) {
       TableCell& cell = row.cells.emplace_back();
       if (record == nullptr) continue;
-      cell.value = value_of(*record, phase + "_time");
-      if (const TimeStats* const time = time_of(*record, phase); cell.value.is_number() && time != nullptr)
+      if (const TimeStats* const time = time_of(*record, phase); time != nullptr && std::isfinite(time->median)) {
+        cell.value = time->median;
         cell.uncertainty = uncertainty_of(*time).value_or(0);
-      if (cell.value.is_null() && record->status != Status::kOk)
+      } else if (record->status != Status::kOk) {
         cell.text = record->status == Status::kOutOfMemory ? "does not fit" : name_of(record->status);
+      }
     }
   }
   if (modes_.size() > 1) {

@@ -85,6 +85,7 @@ class AttentionTable {
   std::string print(Size& size);
 
   std::vector<std::string> modes_;
+  std::vector<std::string> phases_;  // those with a column for each mode
   std::vector<Size> sizes_;
   std::optional<GrowingTable> rows_;
 };

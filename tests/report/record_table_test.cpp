@@ -294,6 +294,17 @@ TEST(AttentionTable, ShowsSizesThatDoNotFit) {
   EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +does not fit"));
 }
 
+TEST(AttentionTable, ShowsTheTimeOfInference) {
+  std::vector<Record> records = attention_records();
+  for (Record& record : records) {
+    record.config.json()["pass"] = "inference";
+    record.time = {{"inference", record.time["forward"]}};
+  }
+  const std::string text = table(records, {.width = 100}, "attention");
+  EXPECT_THAT(text, ContainsRegex("64 +160 us +64.0 us +2\\.5"));
+  EXPECT_THAT(text, Not(HasSubstr("eager forward")));
+}
+
 TEST(AttentionTable, ShowsTheGainOfCompileModeInAnyOrder) {
   std::vector<Record> records = attention_records();
   std::swap(records[0], records[1]);
