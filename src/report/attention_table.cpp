@@ -11,6 +11,7 @@
 #include "report/answer.h"
 #include "report/columns.h"
 #include "report/names.h"
+#include "report/point_text.h"
 #include "report/record_table.h"
 
 namespace laptime {
@@ -150,6 +151,10 @@ std::string AttentionTable::add(const Record& record) {
   Size* const size = find(labels_of(record));
   if (size == nullptr) return "";
   size->by_mode.insert_or_assign(mode_of(record), record);
+  if (record.status != Status::kOk && record.status != Status::kOutOfMemory) {
+    std::string reason = fmt::format("{}: {}", name_of(record.status), reason_of(record));
+    if (std::ranges::find(reasons_, reason) == reasons_.end()) reasons_.push_back(std::move(reason));
+  }
   return size->by_mode.size() == size->expected && !size->is_printed ? print(*size) : "";
 }
 

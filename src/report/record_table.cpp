@@ -281,6 +281,7 @@ struct TableStream::State : Rows {
   std::vector<std::string> lines_below() {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
+    if (attention) lines = attention->reasons();
     if (!is_point) {
       lines.push_back(fastest_line());
       lines.push_back(shared_line());

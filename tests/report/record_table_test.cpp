@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
@@ -303,6 +305,17 @@ TEST(AttentionTable, ShowsTheTimeOfInference) {
   const std::string text = table(records, {.width = 100}, "attention");
   EXPECT_THAT(text, ContainsRegex("64 +160 us +64.0 us +2\\.5"));
   EXPECT_THAT(text, Not(HasSubstr("eager forward")));
+}
+
+TEST(AttentionTable, PrintsEachReasonOnce) {
+  std::vector<Record> records = attention_records();
+  for (const size_t i : {0U, 2U}) {
+    records[i].status = Status::kUnsupported;
+    records[i].reason = "needs another mode";
+    records[i].time.clear();
+  }
+  const std::vector<std::string> lines = lines_in(table(records, {.width = 100}, "attention"));
+  EXPECT_EQ(std::ranges::count(lines, "unsupported: needs another mode"), 1);
 }
 
 TEST(AttentionTable, ShowsTheGainOfCompileModeInAnyOrder) {
