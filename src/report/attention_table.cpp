@@ -94,6 +94,10 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
     for (const std::string& phase : phases_) add(fmt::format("{0}_{1}_s={0} {1}", mode, phase), kTimeWidth);
   }
   if (modes_.size() > 1) add("gain=gain", 5);
+  // Several modes side by side leave no room for these columns in 80 characters.
+  shows_before_backward_ = modes_.size() == 1 && phases_.front() == kPhases.front();
+  if (shows_before_backward_)
+    add(fmt::format("{0}_before_backward_bytes={0} before backward@2", modes_.front()), kTimeWidth);
   for (const std::string& mode : modes_) add(fmt::format("{0}_peak_bytes={0} memory@1", mode), kTimeWidth);
   for (size_t i = kAlwaysShown; i < kLabels.size(); ++i) {
     const auto is_first = [&](const Size& size) { return size.labels[i] == sizes_.front().labels[i]; };
@@ -137,8 +141,11 @@ TableRow AttentionTable::row_of(const Size& size) const {
     if (const auto gain = first == nullptr || last == nullptr ? std::nullopt : speedup_of(*first, *last))
       cell = {gain->value, ratio_text(gain->value, gain->interval.low, gain->interval.high)};
   }
-  for (const Record* const record : records)
-    row.cells.emplace_back(record == nullptr ? Json(nullptr) : value_of(*record, "peak"));
+  const auto bytes_of = [](const Record* record, std::string_view column) {
+    return record == nullptr ? Json(nullptr) : value_of(*record, column);
+  };
+  if (shows_before_backward_) row.cells.emplace_back(bytes_of(records.front(), "before_backward"));
+  for (const Record* const record : records) row.cells.emplace_back(bytes_of(record, "peak"));
   return row;
 }
 

@@ -248,7 +248,7 @@ constexpr std::array kSets{
     ColumnSet{
         "attention", "",
         "attention by itself: time of each phase, and memory (resident and before_backward are model mem and "
-        "model+fwd mem in the source documents)",
+        "model+fwd mem in the source documents); on a terminal, one row per size, with the modes side by side",
         "context,d_model,dtype@2,mode,forward,backward,resident@4,+forward@3,before_backward@1,+backward@5,peak@1,"
         "verdict@6"},
     ColumnSet{"first_steps", "", "effect of warm-up: mean, standard deviation and the first samples",

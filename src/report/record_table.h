@@ -88,6 +88,7 @@ class AttentionTable {
 
   std::vector<std::string> modes_;
   std::vector<std::string> phases_;  // those with a column for each mode
+  bool shows_before_backward_ = false;
   std::vector<Size> sizes_;
   std::vector<std::string> reasons_;
   std::optional<GrowingTable> rows_;

@@ -318,6 +318,16 @@ TEST(AttentionTable, PrintsEachReasonOnce) {
   EXPECT_EQ(std::ranges::count(lines, "unsupported: needs another mode"), 1);
 }
 
+TEST(AttentionTable, ShowsMemoryBeforeBackwardOfOneMode) {
+  std::vector<Record> records = attention_records();
+  for (Record& record : records) record.memory.after_forward_bytes = int64_t{3} << 20U;
+  EXPECT_THAT(table(records, {}, "attention"), Not(HasSubstr("3.00 MiB")));
+  const std::vector<Record> eager{records[0], records[2]};
+  const std::string text = table(eager, {.width = 80}, "attention");
+  EXPECT_THAT(text, ContainsRegex("64 +160 us +160 us +3.00 MiB"));
+  EXPECT_THAT(widths(text), Each(Le(80U)));
+}
+
 TEST(AttentionTable, ShowsTheGainOfCompileModeInAnyOrder) {
   std::vector<Record> records = attention_records();
   std::swap(records[0], records[1]);
