@@ -47,6 +47,13 @@ std::map<std::string, std::string> unfolded_rows(const StepTrace& trace) {
 
 bool is_copy(const TraceBuffer& buffer) { return category_of(buffer) == MemoryCategory::kAutocastCopies; }
 
+// The index of the first launch of backward; the number of launches if there is none.
+int64_t backward_begin(const StepTrace& trace) {
+  size_t launch = 0;
+  while (launch < trace.launch_count() && trace.launch(launch).phase != "backward") ++launch;
+  return static_cast<int64_t>(launch);
+}
+
 void add_up(SavedBlock& block) {
   for (const SavedTensors& tensors : block.tensors) {
     block.bytes += tensors.bytes;
@@ -58,11 +65,12 @@ void add_up(SavedBlock& block) {
 
 SavedBytes saved_bytes_of(const StepTrace& trace) {
   SavedBytes saved;
+  const int64_t backward = backward_begin(trace);
   const std::map<std::string, std::string> unfolded = unfolded_rows(trace);
   std::map<int64_t, std::vector<SavedTensors>> layers;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const TraceBuffer buffer = trace.buffer(i);
-    if (!buffer.saved) continue;
+    if (!buffer.saved || buffer.first >= backward) continue;
     saved.total += buffer.bytes;
     if (is_copy(buffer)) saved.copies += buffer.bytes;
     if (buffer.resident) {

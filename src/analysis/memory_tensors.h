@@ -40,6 +40,7 @@ struct SavedBytes {
                                     // largest first; "block": in a layer but in none of its modules
 };
 
+// The saved tensors that exist when backward begins; with micro-batches, those of the first.
 SavedBytes saved_bytes_of(const StepTrace& trace);
 
 // "layers 0-11", "layer 3", "layers 0-2, 4"

@@ -16,11 +16,20 @@
 namespace laptime {
 namespace {
 
-// The options that determine how a step is computed, in the order in which a header lists them.
-constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision",     "reproducible",
-                                "keep",         "lower",   "kernels_file",          "recompute",
-                                "memory_limit", "threads", "optimizer_in_backward", "moments"};
+// The options that determine how a step is computed, in the order in which a header lists them. An option follows those
+// on which its default depends: loss_scale depends on dtype, threads on ranks.
+constexpr std::array kMayDiffer{"dtype", "loss_scale",   "mode",      "float32_precision",     "reproducible",  "keep",
+                                "lower", "kernels_file", "recompute", "memory_limit",          "micro_batches", "ranks",
+                                "shard", "bucket",       "threads",   "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
+
+// The record's value of an option. The number of threads is empty if the device has none, or if a planned point leaves
+// it to the device.
+std::string value_in(const Record& record, std::string_view key) {
+  const std::string value = record.config.text(std::string(key));
+  return key == kThreads && value == "null" ? "" : value;
+}
+bool is_unknown(std::string_view key, const std::string& value) { return key == kThreads && value.empty(); }
 
 // The options that determine the work of a step, besides the number and width of key heads.
 constexpr std::array kWorkKeys{"model",      "edition",        "d_model",    "d_ff", "num_layers",  "num_heads",
@@ -54,6 +63,28 @@ std::string plainest(const std::set<std::string>& values) {
     return parse_double(text).value_or(std::numeric_limits<double>::infinity());
   };
   return *std::ranges::min_element(values, {}, as_number);
+}
+
+using Values = std::vector<std::string>;  // of kMayDiffer
+
+// The values that the points have for the i-th option, as far as they are known.
+std::set<std::string> known_values(const std::vector<const Values*>& points, size_t i) {
+  std::set<std::string> known;
+  for (const Values* const values : points) {
+    const std::string& value = values->at(i);
+    if (!is_unknown(kMayDiffer.at(i), value) && !known.contains(value)) known.insert(value);
+  }
+  return known;
+}
+
+// Whether points that agree in the options `before` also agree in the i-th option.
+bool is_implied(const std::vector<const Values*>& points, const std::vector<size_t>& before, size_t i) {
+  std::map<Values, std::string> implied;
+  return std::ranges::all_of(points, [&](const Values* values) {
+    Values given;
+    for (const size_t option : before) given.push_back(values->at(option));
+    return implied.emplace(std::move(given), values->at(i)).first->second == values->at(i);
+  });
 }
 
 // The 97.5th percentile of Student's t distribution.
@@ -118,12 +149,10 @@ std::optional<Speedup> speedup_of(const Record& baseline, const Record& record) 
 
 void Speedups::plan(const Record& record, std::string_view run) {
   if (record.run.empty()) points_.push_back(record);
-  std::map<std::string, std::set<std::string>>& seen = runs_[std::string(run)];
-  for (const char* const key : kMayDiffer) {
-    const std::string value = record.config.text(key);
-    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // the device has no threads
-    if (!is_unknown) seen[key].insert(value);
-  }
+  Values values;
+  for (const char* const key : kMayDiffer) values.push_back(value_in(record, key));
+  Run& of_run = runs_[std::string(run)];
+  if (of_run.points.insert(std::move(values)).second) of_run.baseline = baseline_of(of_run.points);
 }
 
 bool Speedups::are_late() const {
@@ -140,28 +169,42 @@ bool Speedups::are_late() const {
 
 std::string Speedups::run_of(const Record& record) const { return runs_.contains(record.run) ? record.run : ""; }
 
-Speedups::Values Speedups::values_of(const std::string& run) const {
-  const auto found = runs_.find(run);
-  Values values;
-  if (found == runs_.end()) return values;
-  for (const auto& [key, seen] : found->second) {
-    if (seen.size() < 2) continue;
+std::vector<Speedups::Setting> Speedups::settings_of(const Record& record) const {
+  const auto run = runs_.find(run_of(record));
+  return run == runs_.end() ? std::vector<Setting>() : run->second.baseline;
+}
+
+std::vector<Speedups::Setting> Speedups::baseline_of(const std::set<std::vector<std::string>>& points) {
+  std::vector<Setting> settings;
+  std::vector<const Values*> all;
+  for (const Values& values : points) all.push_back(&values);
+  std::vector<const Values*> left = all;  // the points that may still be the baseline
+  std::vector<size_t> varied;
+  for (size_t i = 0; i < kMayDiffer.size(); ++i) {
+    if (known_values(all, i).size() < 2) continue;
+    const std::set<std::string> known = known_values(left, i);
+    const std::string_view key = kMayDiffer.at(i);
     const std::string usual(usual_value(key));
-    values[key] = seen.contains(usual) && !usual.empty() ? usual : plainest(seen);
+    std::string value;
+    if (!known.empty()) value = known.contains(usual) && !usual.empty() ? usual : plainest(known);
+    std::erase_if(left, [&](const Values* values) { return values->at(i) != value; });
+    settings.push_back({key, std::move(value), is_implied(all, varied, i)});
+    varied.push_back(i);
   }
-  return values;
+  const auto threads = static_cast<size_t>(std::ranges::find(kMayDiffer, kThreads) - kMayDiffer.begin());
+  if (!settings.empty() && known_values(all, threads).empty()) settings.push_back({kThreads, "", true});
+  return settings;
 }
 
 std::vector<std::string> Speedups::descriptions() const {
   std::vector<std::string> descriptions;
-  for (const auto& [run, seen] : runs_) {
-    const Values values = values_of(run);
+  for (const auto& [name, run] : runs_) {
     std::string text;
-    for (const char* const key : kMayDiffer) {
-      const auto value = values.find(key);
-      if (value == values.end()) continue;
-      const std::string shown = value->second.empty() || value->second == "null" ? "none" : value->second;
-      text += (text.empty() ? "" : " ") + (usual_value(key).empty() ? fmt::format("{} {}", key, shown) : shown);
+    for (const Setting& setting : run.baseline) {
+      if (setting.is_implied) continue;
+      const std::string shown = setting.value.empty() || setting.value == "null" ? "none" : setting.value;
+      text += (text.empty() ? "" : " ") +
+              (usual_value(setting.key).empty() ? fmt::format("{} {}", setting.key, shown) : shown);
     }
     if (!text.empty() && std::ranges::find(descriptions, text) == descriptions.end())
       descriptions.push_back(std::move(text));
@@ -170,10 +213,8 @@ std::vector<std::string> Speedups::descriptions() const {
 }
 
 std::string Speedups::point_of(const Record& record) const {
-  const Values values = values_of(run_of(record));
   std::vector<std::string_view> keys;
-  keys.reserve(values.size());
-  for (const auto& [key, value] : values) keys.push_back(key);
+  for (const Setting& setting : settings_of(record)) keys.push_back(setting.key);
   return keys.empty() ? "" : point_of_run(record, run_of(record), keys);
 }
 
@@ -184,9 +225,9 @@ std::string Speedups::whole_point_of(const Record& record) const {
 }
 
 bool Speedups::is_baseline(const Record& record) const {
-  const Values values = values_of(run_of(record));
-  return !values.empty() && std::ranges::all_of(values, [&](const auto& value) {
-    return record.config.text(value.first) == value.second;
+  const std::vector<Setting> settings = settings_of(record);
+  return !settings.empty() && std::ranges::all_of(settings, [&](const Setting& setting) {
+    return is_unknown(setting.key, setting.value) || value_in(record, setting.key) == setting.value;
   });
 }
 

@@ -47,9 +47,10 @@ std::optional<double> uncertainty_of(const Record& record, std::string_view phas
 // the command may take records of earlier runs from the store.
 //
 // A run's baseline differs from a row only in options that determine how a step is computed (number type, mode,
-// threads, recomputation, ...), among those that the run varies. The baseline has float32 and eager mode if the run has
-// them, and for every other varied option the plainest value in the run: none or false, else the smallest number, else
-// the first by name. The order of rows does not matter. A run that varies none of these options has no baseline.
+// threads, ranks, recomputation, ...), among those that the run varies. One option after the other, the baseline is
+// among the points that have float32 or eager mode, if there are any, and for every other option among those with the
+// plainest value: none or false, else the smallest number, else the first by name. The order of rows does not matter. A
+// run that varies none of these options has no baseline.
 class Speedups {
  public:
   // Call for each row of the table, measured or not, before comparing any row, because the rows determine which options
@@ -85,17 +86,26 @@ class Speedups {
     bool is_predicted = false;
     std::map<std::string, TimeStats> time;
   };
-  // For each option that a run varies, the baseline's value.
-  using Values = std::map<std::string, std::string, std::less<>>;
+  // The baseline's value of an option that a run varies.
+  struct Setting {
+    std::string_view key;
+    std::string value;  // an unknown number of threads is empty
+    bool is_implied;    // in every point of the run, the options before this one determine its value
+  };
+  struct Run {
+    std::set<std::vector<std::string>> points;  // the distinct values of all options that may differ
+    std::vector<Setting> baseline;
+  };
 
   std::string run_of(const Record& record) const;
-  Values values_of(const std::string& run) const;
+  static std::vector<Setting> baseline_of(const std::set<std::vector<std::string>>& points);
+  std::vector<Setting> settings_of(const Record& record) const;  // of the baseline of the record's run
   std::string point_of(const Record& record) const;
   std::string whole_point_of(const Record& record) const;
   std::optional<Speedup> compared(const std::string& point, const Record& record, std::string_view phase) const;
 
-  std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option, by run
-  std::vector<Record> points_;                                                // planned points without a run, in order
+  std::map<std::string, Run> runs_;
+  std::vector<Record> points_;                 // planned points without a run, in order
   std::map<std::string, Baseline> baselines_;  // by point: the run's baselines, and steps with no composite lowered
 };
 

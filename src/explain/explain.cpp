@@ -107,6 +107,16 @@ void count_work(const Graph& graph, Explanation& explanation) {
   sort_within_phases(explanation.ops);
 }
 
+std::optional<StepOfRank> step_of_rank(const RunConfig& config, const Graph& graph) {
+  if (config.ranks == 1) return std::nullopt;
+  Size sent = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.op->kind == OpKind::kCommunication) sent += bytes_of(signature_of(graph, node));
+  }
+  return StepOfRank{config.ranks, std::string(name_of(config.shard)), config.rank_batch(), config.step_context(),
+                    sent.value()};
+}
+
 // The decision for one signature, for which `prepare` has found a kernel. The caller fills in the example and the
 // fields that are totals over signatures.
 KernelDecision decide_kernel(const KernelTable& kernels, const Signature& signature, const KernelChoices& choices,
@@ -290,6 +300,7 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   explanation.recompute = prepared ? prepared->recompute.text : config.recompute;
   explanation.composites = composite_uses(config, prepared ? prepared->recompute.rule : recompute_rule(config), log);
   count_work(graph, explanation);
+  explanation.rank = step_of_rank(config, graph);
   explanation.constants = constant_uses(graph);
   if (!prepared) return explanation;
   explanation.machine = machine_text(*prepared);

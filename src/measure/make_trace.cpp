@@ -66,18 +66,11 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-// Flags the buffers that forward saves for backward. In a plan without backward, these are the buffers that backward
-// would read. Matches saved_bytes, which works on the graph.
+// Flags the buffers that set-up or forward writes and backward reads; with micro-batches, those of every micro-batch.
+// In a plan without backward, these are the buffers that backward would read. Matches saved_storages, which works on
+// the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
   std::vector<bool> is_read(plan.buffers.size(), false);
-  std::vector<bool> exists_before(plan.buffers.size(), false);  // before the first step of backward
-  for (size_t i = 0; i < plan.buffers.size(); ++i) exists_before[i] = plan.buffers[i].phase == Phase::kSetup;
-  for (const PlanStep& step : plan.steps) {
-    if (step.phase == Phase::kBackward) break;
-    for (const Operand& operand : step.out) {
-      if (operand.buffer >= 0) exists_before[static_cast<size_t>(operand.buffer)] = true;
-    }
-  }
   const auto read = [&](const Operand& operand) {
     if (operand.buffer >= 0) is_read[static_cast<size_t>(operand.buffer)] = true;
   };
@@ -92,7 +85,8 @@ std::vector<bool> saved_buffers(const Plan& plan) {
     const Buffer& buffer = plan.buffers[i];
     const bool is_kept_anyway =
         buffer.lifetime == Lifetime::kPersistent || buffer.role == Role::kGradient || buffer.role == Role::kWorkspace;
-    is_read[i] = is_read[i] && exists_before[i] && !is_kept_anyway;
+    const bool is_of_forward = buffer.phase == Phase::kSetup || buffer.phase == Phase::kForward;
+    is_read[i] = is_read[i] && is_of_forward && !is_kept_anyway;
   }
   return is_read;
 }

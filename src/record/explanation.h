@@ -112,6 +112,17 @@ struct MemoryNeed {
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)
 };
 
+// The part of a step that one of several ranks computes, and the bytes that it sends.
+struct StepOfRank {
+  int64_t ranks = 0;
+  std::string shard;  // what the ranks divide besides the batch; "none"
+  int64_t batch_size = 0;
+  int64_t context_length = 0;
+  int64_t sent_bytes = 0;
+
+  LAPTIME_FIELDS(ranks, shard, batch_size, context_length, sent_bytes)
+};
+
 // Fields that cannot be determined are empty. For an invalid point, only `name` and `refused` are set. For a point that
 // the device cannot run, `machine`, `kernels`, `threads` and `memory` are empty.
 struct Explanation {
@@ -122,7 +133,8 @@ struct Explanation {
   JsonObject config;
   int64_t parameters = 0;
   std::vector<ParameterGroup> parameter_groups;
-  double model_flops_forward = 0;  // from the model's formula; the same for every pass
+  std::optional<StepOfRank> rank;  // none for a single rank; otherwise, nodes, memory and kernels are those of one rank
+  double model_flops_forward = 0;  // from the model's formula, for the batch of all ranks; the same for every pass
   double model_flops_backward = 0;
   double model_flops_attention = 0;  // part of forward; causal attention needs only half of it
   double model_flops_head = 0;       // part of forward
@@ -137,7 +149,7 @@ struct Explanation {
   std::vector<ConstantUse> constants;
   std::optional<MemoryNeed> memory;
 
-  LAPTIME_FIELDS(name, refused, model, machine, config, parameters, parameter_groups, model_flops_forward,
+  LAPTIME_FIELDS(name, refused, model, machine, config, parameters, parameter_groups, rank, model_flops_forward,
                  model_flops_backward, model_flops_attention, model_flops_head, recompute, composites, passes, phases,
                  kinds, ops, kernels, threads, constants, memory)
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "analysis/speedup.h"
@@ -10,6 +11,7 @@
 #include "report/answer.h"
 #include "report/columns.h"
 #include "report/names.h"
+#include "report/point_text.h"
 #include "report/record_table.h"
 
 namespace laptime {
@@ -19,6 +21,14 @@ constexpr std::array<const char*, 6> kLabels{"d_model", "context_length", "batch
 constexpr const char* kLabelColumns =
     "d_model=d_model; context_length=ctx; batch_size=batch_size; dtype=dtype; threads=threads; pass=pass";
 constexpr size_t kAlwaysShown = 2;
+
+constexpr std::array<const char*, 3> kPhases{"forward", "backward", "inference"};
+
+// Whether a step of the pass has the phase. Planned points may not state their pass, which then is not inference.
+bool has_phase(std::string_view pass, std::string_view phase) {
+  if (pass == "inference" || phase == "inference") return pass == phase;
+  return pass != "forward" || phase == "forward";
+}
 
 std::string mode_of(const Record& record) {
   const std::string lowered = record.config.text("lower");
@@ -76,9 +86,18 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
   };
   constexpr size_t kTimeWidth = 8;
   add(kLabelColumns, 0);
-  for (const std::string& mode : modes_)
-    add(fmt::format("{0}_forward_s={0} forward; {0}_backward_s={0} backward", mode), kTimeWidth);
+  for (const char* const phase : kPhases) {
+    const auto shows = [&](const Size& size) { return has_phase(size.labels.back(), phase); };
+    if (std::ranges::any_of(sizes_, shows)) phases_.emplace_back(phase);
+  }
+  for (const std::string& mode : modes_) {
+    for (const std::string& phase : phases_) add(fmt::format("{0}_{1}_s={0} {1}", mode, phase), kTimeWidth);
+  }
   if (modes_.size() > 1) add("gain=gain", 5);
+  // Several modes side by side leave no room for these columns in 80 characters.
+  shows_before_backward_ = modes_.size() == 1 && phases_.front() == kPhases.front();
+  if (shows_before_backward_)
+    add(fmt::format("{0}_before_backward_bytes={0} before backward@2", modes_.front()), kTimeWidth);
   for (const std::string& mode : modes_) add(fmt::format("{0}_peak_bytes={0} memory@1", mode), kTimeWidth);
   for (size_t i = kAlwaysShown; i < kLabels.size(); ++i) {
     const auto is_first = [&](const Size& size) { return size.labels[i] == sizes_.front().labels[i]; };
@@ -96,14 +115,15 @@ TableRow AttentionTable::row_of(const Size& size) const {
     records.push_back(found == size.by_mode.end() ? nullptr : &found->second);
   }
   for (const Record* const record : records) {
-    for (const std::string phase : {"forward", "backward"}) {
+    for (const std::string& phase : phases_) {
       TableCell& cell = row.cells.emplace_back();
       if (record == nullptr) continue;
-      cell.value = value_of(*record, phase + "_time");
-      if (const TimeStats* const time = time_of(*record, phase); cell.value.is_number() && time != nullptr)
+      if (const TimeStats* const time = time_of(*record, phase); time != nullptr && std::isfinite(time->median)) {
+        cell.value = time->median;
         cell.uncertainty = uncertainty_of(*time).value_or(0);
-      if (cell.value.is_null() && record->status != Status::kOk)
+      } else if (record->status != Status::kOk) {
         cell.text = record->status == Status::kOutOfMemory ? "does not fit" : name_of(record->status);
+      }
     }
   }
   if (modes_.size() > 1) {
@@ -121,8 +141,11 @@ TableRow AttentionTable::row_of(const Size& size) const {
     if (const auto gain = first == nullptr || last == nullptr ? std::nullopt : speedup_of(*first, *last))
       cell = {gain->value, ratio_text(gain->value, gain->interval.low, gain->interval.high)};
   }
-  for (const Record* const record : records)
-    row.cells.emplace_back(record == nullptr ? Json(nullptr) : value_of(*record, "peak"));
+  const auto bytes_of = [](const Record* record, std::string_view column) {
+    return record == nullptr ? Json(nullptr) : value_of(*record, column);
+  };
+  if (shows_before_backward_) row.cells.emplace_back(bytes_of(records.front(), "before_backward"));
+  for (const Record* const record : records) row.cells.emplace_back(bytes_of(record, "peak"));
   return row;
 }
 
@@ -135,6 +158,10 @@ std::string AttentionTable::add(const Record& record) {
   Size* const size = find(labels_of(record));
   if (size == nullptr) return "";
   size->by_mode.insert_or_assign(mode_of(record), record);
+  if (record.status != Status::kOk && record.status != Status::kOutOfMemory) {
+    std::string reason = fmt::format("{}: {}", name_of(record.status), reason_of(record));
+    if (std::ranges::find(reasons_, reason) == reasons_.end()) reasons_.push_back(std::move(reason));
+  }
   return size->by_mode.size() == size->expected && !size->is_printed ? print(*size) : "";
 }
 

@@ -248,28 +248,32 @@ constexpr std::array kSets{
     ColumnSet{
         "attention", "",
         "attention by itself: time of each phase, and memory (resident and before_backward are model mem and "
-        "model+fwd mem in the source documents)",
+        "model+fwd mem in the source documents); on a terminal, one row per size, with the modes side by side",
         "context,d_model,dtype@2,mode,forward,backward,resident@4,+forward@3,before_backward@1,+backward@5,peak@1,"
         "verdict@6"},
     ColumnSet{"first_steps", "", "effect of warm-up: mean, standard deviation and the first samples",
               "name,warmup,n@2,mean,sample 1,sample 2,sample 3,median@3,verdict@1"},
     ColumnSet{"prediction", "", "predicted and measured time and memory",
               "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2", false, prediction_summary},
-    ColumnSet{
-        "all_times", "2024",
-        "table of a university course of 2024: every sample of a row, with mean, median, minimum, maximum and sum",
-        "whole name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
+    ColumnSet{"all_times", "2024",
+              "table of a university course of 2024: every sample of a row, with mean, standard deviation "
+              "(divided by n), median, minimum, maximum and sum",
+              "whole name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
     ColumnSet{"mean_std", "",
-              "each phase of each row: mean and standard deviation over n steps, minimum, maximum, and the verdict",
+              "each phase of each row: mean and standard deviation (divided by n - 1) over n steps, minimum, maximum, "
+              "and the verdict",
               "name,warmup@3,n@2,mean alone,std,min,max,verdict@4", true},
-    ColumnSet{"avg_std", "2025a",
-              "table of a university course of 2025: warm-up and measured steps, mean and standard deviation",
-              kAverages},
+    ColumnSet{
+        "avg_std", "2025a",
+        "table of a university course of 2025: warm-up and measured steps, mean and standard deviation (divided by n)",
+        kAverages},
     ColumnSet{"avg_std", "2025b", "table of a second university course of 2025, with the columns of 2025a", kAverages},
-    ColumnSet{"min_max", "2025c", "table of a university course of 2025: minimum, maximum, mean and standard deviation",
+    ColumnSet{"min_max", "2025c",
+              "table of a university course of 2025: minimum, maximum, mean and standard deviation (divided by n)",
               "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
     ColumnSet{"forward_backward", "2025d",
-              "table of a university course of 2025: mean and standard deviation of forward, backward and both",
+              "table of a university course of 2025: mean and standard deviation (divided by n - 1) of forward, "
+              "backward and both",
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
     ColumnSet{"attention_memory", "2025d_attention",

@@ -124,7 +124,8 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute, si
   return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
 }
 
-// Parameters and FLOPs, the peak and whether the point fits, and the number of nodes and kernels; one line each.
+// Parameters and FLOPs, the part of a rank, the peak and whether the point fits, and the number of nodes and kernels;
+// one line each.
 std::vector<std::string> headline(const Explanation& explanation) {
   std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {}), {} backward",
                                              grouped(explanation.parameters),
@@ -132,6 +133,13 @@ std::vector<std::string> headline(const Explanation& explanation) {
                                              value_text(explanation.model_flops_attention, Unit::kFlops),
                                              value_text(explanation.model_flops_head, Unit::kFlops),
                                              value_text(explanation.model_flops_backward, Unit::kFlops))};
+  if (explanation.rank) {
+    const StepOfRank& rank = *explanation.rank;
+    lines.push_back(fmt::format(
+        "  {} ranks{}: each computes {} x {} tokens and sends {} per step; tables and memory are of one rank",
+        rank.ranks, rank.shard == "none" ? "" : ", shard " + rank.shard, rank.batch_size, rank.context_length,
+        brief_bytes(rank.sent_bytes)));
+  }
   if (explanation.memory) {
     const MemoryNeed& need = *explanation.memory;
     lines.push_back(fmt::format("  {} at the peak{}: {} {}", brief_bytes(need.predicted_peak_bytes),

@@ -197,6 +197,15 @@ struct Rows {
     return is_known && find("speedup") != nullptr ? fmt::format("fastest: {}, {}", fastest, speedup_text(best)) : "";
   }
 
+  // The distinct notes of the columns, such as what a standard deviation is divided by.
+  std::string notes_line() const {
+    std::vector<std::string> notes;
+    for (const Column& column : columns) {
+      if (!column.note.empty() && std::ranges::find(notes, column.note) == notes.end()) notes.emplace_back(column.note);
+    }
+    return joined(notes, "; ");
+  }
+
   std::string shared_line() const {
     std::vector<std::string> parts{heading.shared_text(*first), heading.machine_text(*first)};
     std::erase(parts, "");
@@ -281,17 +290,13 @@ struct TableStream::State : Rows {
   std::vector<std::string> lines_below() {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
+    if (attention) lines = attention->reasons();
     if (!is_point) {
       lines.push_back(fastest_line());
       lines.push_back(shared_line());
     }
-    if (style.verbose) {
-      lines.push_back(joined(heading.facts(*first), ", "));
-      std::set<std::string_view> notes;
-      for (const Column& column : columns) {
-        if (notes.insert(column.note).second) lines.emplace_back(column.note);
-      }
-    }
+    if (style.verbose) lines.push_back(joined(heading.facts(*first), ", "));
+    lines.push_back(notes_line());
     lines.push_back(trust.line());
     std::erase(lines, "");
     return lines;
@@ -340,7 +345,7 @@ void markdown(const Records& records, const TableStyle& style, std::string_view 
     return true;
   });
   if (rows.first) {
-    table.notes = {rows.fastest_line(), rows.shared_line(), rows.trust.line()};
+    table.notes = {rows.fastest_line(), rows.shared_line(), rows.notes_line(), rows.trust.line()};
     std::erase(table.notes, "");
   }
   sink(markdown_of(table));

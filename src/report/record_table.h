@@ -71,6 +71,8 @@ class AttentionTable {
   std::string add(const Record& record);
   // Returns the rows for which the records of some modes have not arrived.
   std::string end();
+  // The distinct reasons of rows without times, "unsupported: ...". Rows only say that a size does not fit.
+  const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
   struct Size {
@@ -85,7 +87,10 @@ class AttentionTable {
   std::string print(Size& size);
 
   std::vector<std::string> modes_;
+  std::vector<std::string> phases_;  // those with a column for each mode
+  bool shows_before_backward_ = false;
   std::vector<Size> sizes_;
+  std::vector<std::string> reasons_;
   std::optional<GrowingTable> rows_;
 };
 

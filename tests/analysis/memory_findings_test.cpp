@@ -123,6 +123,16 @@ TEST(SavedBytes, MergesFoldedAndUnfoldedBatchShapes) {
   EXPECT_EQ(tensors[1].shape, "[1, 5, 2]");
 }
 
+TEST(SavedBytes, CountsOneMicroBatch) {
+  MadeTrace made;
+  for (const char* phase : {"forward", "backward", "forward", "backward"}) made.launch(phase, "lm_head", "matmul");
+  made.buffer(50, 0, 1, true);
+  made.buffer(50, 2, 3, true);
+  made.resident(8, "input", "tokens", true);
+  EXPECT_EQ(saved_bytes_of(made.trace).total, 58);
+  EXPECT_EQ(MemoryLedger({}, made.trace).held(2)[MemoryCategory::kSaved], 50);
+}
+
 TEST(SavedBytes, FormatsLayerRanges) {
   EXPECT_EQ(layers_text({3}), "layer 3");
   EXPECT_EQ(layers_text({0, 1, 2, 4, 6, 7}), "layers 0-2, 4, 6-7");

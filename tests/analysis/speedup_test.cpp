@@ -52,6 +52,40 @@ TEST(Speedup, ComparesOnlyPointsOfEqualWork) {
   EXPECT_FALSE(speedups_of(contexts).speedup(contexts[1], ""));
 }
 
+TEST(Speedup, ComparesStepsThatDivideTheSameBatch) {
+  const Record record = stored_records()[0];
+  const std::vector<Record> ranks{with(with(record, "ranks", 1, 3), "threads", 2, 3),
+                                  with(with(record, "ranks", 2, 2), "threads", 1, 2)};
+  EXPECT_EQ(speedups_of(ranks).descriptions(), std::vector<std::string>{"ranks 1"});
+  EXPECT_NEAR(value_of(speedups_of(ranks).speedup(ranks[1], "")), 1.5, 1e-12);
+  Speedups planned;  // without the numbers of threads, which depend on the ranks
+  for (Record point : ranks) {
+    point.config.json()["threads"] = nullptr;
+    planned.plan(point, "");
+  }
+  for (const Record& one : ranks) planned.add(one);
+  EXPECT_NEAR(value_of(planned.speedup(ranks[1], "")), 1.5, 1e-12);
+  for (const char* const key : {"shard", "bucket", "micro_batches"}) {
+    const std::vector<Record> records{with(record, key, "1", 3), with(record, key, "2", 2)};
+    EXPECT_NEAR(value_of(speedups_of(records).speedup(records[1], "")), 1.5, 1e-12) << key;
+  }
+  const std::vector<Record> batches{ranks[0], with(ranks[1], "batch_size", 8, 2)};
+  EXPECT_FALSE(speedups_of(batches).speedup(batches[1], ""));
+}
+
+TEST(Speedup, ComparesWithAPointOfTheRun) {
+  const Record record = stored_records()[0];
+  const Record float16 = with(with(record, "dtype", "float16", 2), "loss_scale", "dynamic", 2);
+  const std::vector<Record> scaled{with(record, "loss_scale", "none", 3), float16};
+  EXPECT_EQ(speedups_of(scaled).descriptions(), std::vector<std::string>{"float32"});
+  EXPECT_NEAR(value_of(speedups_of(scaled).speedup(float16, "")), 1.5, 1e-12);
+  const Record compiled = with(record, "mode", "compile", 3);
+  const std::vector<Record> modes{compiled, with(compiled, "dtype", "bfloat16", 2),
+                                  with(record, "dtype", "bfloat16", 6)};
+  EXPECT_EQ(speedups_of(modes).descriptions(), std::vector<std::string>{"float32 compile"});
+  EXPECT_NEAR(value_of(speedups_of(modes).speedup(modes[2], "")), 0.5, 1e-12);
+}
+
 TEST(Speedup, DoesNotDependOnTheOrderOfRows) {
   std::vector<Record> records = stored_records();
   const double forwards = value_of(speedups_of(records).speedup(records[1], ""));

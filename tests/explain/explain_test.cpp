@@ -67,6 +67,23 @@ TEST(Explain, CountsParametersAndModelFlops) {
   EXPECT_EQ(backward->flops, small.model_flops_backward);
 }
 
+TEST(Explain, StatesTheStepOfOneRank) {
+  EXPECT_FALSE(explain(tiny(), {}).rank.has_value());
+  for (const Shard shard : {Shard::kNone, Shard::kOptimizer}) {
+    ResolvedPoint point(tiny({{"batch", "4"}}));  // on a machine without MPI, a point with ranks would be refused
+    point.config.ranks = 2;
+    point.config.shard = shard;
+    const Explanation explanation = explain(point, {});
+    ASSERT_TRUE(explanation.rank.has_value());
+    EXPECT_EQ(explanation.rank->shard, name_of(shard));
+    EXPECT_EQ(explanation.rank->batch_size, 2);
+    EXPECT_EQ(explanation.rank->context_length, 18);
+    // A rank sends half of each gradient twice, or half of it and half of the parameter; and its part of the loss.
+    EXPECT_EQ(explanation.rank->sent_bytes, 4 * explanation.parameters + 4);
+    EXPECT_EQ(2 * find_work(explanation.kinds, "forward", "contraction")->flops, explanation.model_flops_forward);
+  }
+}
+
 TEST(Explain, PartsAddUpToTotals) {
   const Explanation explanation = explain(tiny({{"dtype", "bfloat16"}}), {});
   std::vector<std::string> names;

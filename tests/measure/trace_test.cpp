@@ -88,6 +88,21 @@ TEST(Trace, BuffersAliveAtThePeakSumToThePeak) {
   }
 }
 
+TEST(Trace, EveryMicroBatchSavesBuffersForItsBackward) {
+  const RunConfig config = test::point_of(kTiny, {{"device", "roofline:h100"}, {"micro-batches", "2"}}).config;
+  const StepTrace trace = trace_of(prepare(config, find_device(config), {}).plan);
+  int64_t backward = 0;
+  while (trace.launch(static_cast<size_t>(backward)).phase != "backward") ++backward;
+  int64_t first = 0;
+  int64_t second = 0;
+  for (size_t i = 0; i < trace.buffer_count(); ++i) {
+    const TraceBuffer buffer = trace.buffer(i);
+    if (buffer.saved && !buffer.resident) (buffer.first < backward ? first : second) += buffer.bytes;
+  }
+  EXPECT_GT(first, 0);
+  EXPECT_EQ(first, second);
+}
+
 TEST(Trace, AssignsWorkClasses) {
   std::map<std::string, std::set<std::string>> ops;  // by work class
   const PointResult eager = traced({{"device", "roofline:h100"}, {"dtype", "bfloat16"}}, 1);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
@@ -292,6 +294,38 @@ TEST(AttentionTable, ShowsSizesThatDoNotFit) {
   records[2].status = Status::kOutOfMemory;
   records[2].time.clear();
   EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +does not fit"));
+}
+
+TEST(AttentionTable, ShowsTheTimeOfInference) {
+  std::vector<Record> records = attention_records();
+  for (Record& record : records) {
+    record.config.json()["pass"] = "inference";
+    record.time = {{"inference", record.time["forward"]}};
+  }
+  const std::string text = table(records, {.width = 100}, "attention");
+  EXPECT_THAT(text, ContainsRegex("64 +160 us +64.0 us +2\\.5"));
+  EXPECT_THAT(text, Not(HasSubstr("eager forward")));
+}
+
+TEST(AttentionTable, PrintsEachReasonOnce) {
+  std::vector<Record> records = attention_records();
+  for (const size_t i : {0U, 2U}) {
+    records[i].status = Status::kUnsupported;
+    records[i].reason = "needs another mode";
+    records[i].time.clear();
+  }
+  const std::vector<std::string> lines = lines_in(table(records, {.width = 100}, "attention"));
+  EXPECT_EQ(std::ranges::count(lines, "unsupported: needs another mode"), 1);
+}
+
+TEST(AttentionTable, ShowsMemoryBeforeBackwardOfOneMode) {
+  std::vector<Record> records = attention_records();
+  for (Record& record : records) record.memory.after_forward_bytes = int64_t{3} << 20U;
+  EXPECT_THAT(table(records, {}, "attention"), Not(HasSubstr("3.00 MiB")));
+  const std::vector<Record> eager{records[0], records[2]};
+  const std::string text = table(eager, {.width = 80}, "attention");
+  EXPECT_THAT(text, ContainsRegex("64 +160 us +160 us +3.00 MiB"));
+  EXPECT_THAT(widths(text), Each(Le(80U)));
 }
 
 TEST(AttentionTable, ShowsTheGainOfCompileModeInAnyOrder) {

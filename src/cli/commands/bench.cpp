@@ -305,7 +305,8 @@ constinit const Command kAttention{
         "one blocked kernel that keeps neither; with --lower scaled_dot_product_attention, compile mode runs two "
         "products and a fused softmax, and keeps the result of the softmax. A point that does not fit is reported "
         "before it runs. The largest context that fits is printed below the table; --verbose itemizes the memory of "
-        "the smallest point that does not fit. CSV and JSON lines have the columns of bench.",
+        "the smallest point that does not fit. --columns attention_memory prints the memory before backward of several "
+        "modes, too. CSV and JSON lines have the columns of bench.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
