@@ -16,6 +16,7 @@
 // plain load or store; on the host, the emulation (HostThread) sees which thread accesses which memory.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -92,9 +93,23 @@ class Thread {
   __device__ T load(const T* address) const {
     return *address;
   }
+  // Stores a struct of 8 or 16 bytes in one access to global memory. The compiler sometimes splits a plain assignment
+  // into stores of 4 bytes, and each of these writes only a part of every sector of memory that a warp touches.
   template <class T>
   __device__ void store(T* address, T value) const {
-    *address = value;
+    if constexpr (std::is_class_v<T> && sizeof(T) == sizeof(uint4) && alignof(T) == alignof(uint4)) {
+      const auto words = std::bit_cast<uint4>(value);
+      asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(address)), "r"(words.x),
+                   "r"(words.y), "r"(words.z), "r"(words.w)
+                   : "memory");
+    } else if constexpr (std::is_class_v<T> && sizeof(T) == sizeof(uint2) && alignof(T) == alignof(uint2)) {
+      const auto words = std::bit_cast<uint2>(value);
+      asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(address)), "r"(words.x),
+                   "r"(words.y)
+                   : "memory");
+    } else {
+      *address = value;
+    }
   }
   template <class T, int kSize>
   __device__ T load(const SharedArray<T, kSize>& array, int index) const {
