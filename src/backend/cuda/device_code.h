@@ -31,17 +31,18 @@
 #define LAPTIME_UNROLL
 #endif
 
-// With nvcc, defines the entry point of a kernel; on the host, a function that returns its name. A host source may
-// redefine LAPTIME_FOR_CUDA_KERNEL before it includes kernels, to get one expansion for each kernel.
+// With nvcc, defines the entry point of a kernel; on the host, a function that returns its name. Attributes of the
+// entry point, such as __launch_bounds__(640), may follow the name. A host source may redefine LAPTIME_FOR_CUDA_KERNEL
+// before it includes kernels, to get one expansion for each kernel.
 #if defined(__CUDACC__)
-#define LAPTIME_CUDA_KERNEL(type, name)                                      \
-  extern "C" __global__ void name(const __grid_constant__ type::Args args) { \
-    __shared__ type::Shared shared;                                          \
-    type::run({}, args, shared);                                             \
+#define LAPTIME_CUDA_KERNEL(type, name, ...)                                             \
+  extern "C" __global__ void __VA_ARGS__ name(const __grid_constant__ type::Args args) { \
+    __shared__ type::Shared shared;                                                      \
+    type::run({}, args, shared);                                                         \
   }
 #else
 #define LAPTIME_FOR_CUDA_KERNEL(type, name)
-#define LAPTIME_CUDA_KERNEL(type, name)                                         \
+#define LAPTIME_CUDA_KERNEL(type, name, ...)                                    \
   constexpr const char* kernel_name(std::type_identity<type>) { return #name; } \
   LAPTIME_FOR_CUDA_KERNEL(type, name)
 #endif
