@@ -1,8 +1,13 @@
-// Rotary position embedding: kernels compared with the references, gradients, the memory order of axes, and folded
-// casts.
+// Rotary position embedding: kernels compared with the references, gradients, the memory order of axes, rows that share
+// threads, and folded casts.
 #include "ops/rope/rope.h"
 
+#include <array>
+
+#include "ops/kernels_cuda.h"
 #include "support/conformance.h"
+#include "support/conformance_point.h"
+#include "support/cuda/host_queue.h"
 #include "support/gradient_check.h"
 
 namespace laptime::test {
@@ -83,6 +88,52 @@ TEST(Rope, KeepsTheMemoryOrderOfAxes) {
   const TensorType y = kRope.infer(RopeAttributes{}, in)[0];
   EXPECT_EQ(y.layout, x.layout);
   EXPECT_EQ(y.dtype, DType::kFloat32);
+}
+
+// y of a CUDA kernel. x [2, heads, positions, d_head] has the heads of a position together in memory, or its positions.
+GuardedTensor rotated(const OpCard& op, RopeForm form, DType dtype, const Shape& x_shape, int64_t table_columns,
+                      bool heads_together) {
+  const Layout together = permuted(Layout::contiguous({x_shape[0], x_shape[2], x_shape[1], x_shape[3]}), {0, 2, 1, 3});
+  const TensorType table = contiguous_type(DType::kFloat32, {x_shape[2], table_columns});
+  const std::vector<TensorType> types{{dtype, heads_together ? together : Layout::contiguous(x_shape)}, table, table};
+  std::vector<GuardedTensor> inputs;
+  for (const TensorType& type : types) {
+    inputs.emplace_back(type).fill({.shape = type.shape()}, inputs.size());
+  }
+  const RopeAttributes attributes{form, dtype};
+  GuardedTensor y(op.infer(attributes, types)[0]);
+  HostQueue queue({.turns = Turns::kForward, .checked = false});
+  const std::vector<TensorView> in = views_of(inputs);
+  const std::array<TensorView, 1> out{y.view()};
+  for (const Kernel& kernel : cuda_kernels()) {
+    if (kernel.op == &op) kernel.launch({.op = op, .attributes = attributes, .in = in, .out = out, .queue = queue});
+  }
+  EXPECT_TRUE(y.guards_intact());
+  return y;
+}
+
+// Threads rotate several heads of a position if there are enough rows. 19 heads leave a smaller group at the end.
+TEST(Rope, HeadsThatShareThreadsHaveTheSameBits) {
+  struct Case {
+    const OpCard* op;
+    RopeForm form;
+    DType dtype;
+    int64_t d_head, table_columns;
+  };
+  for (const Case& c : std::vector<Case>{{&kRope, RopeForm::kInterleaved, DType::kBFloat16, 16, 8},
+                                         {&kRope, RopeForm::kHalves, DType::kBFloat16, 16, 8},
+                                         {&kRopeBackward, RopeForm::kHalves, DType::kFloat16, 16, 8},
+                                         {&kRope, RopeForm::kRotateHalf, DType::kBFloat16, 24, 16},
+                                         {&kRopeBackward, RopeForm::kInterleaved, DType::kFloat32, 16, 8}}) {
+    const Shape x{2, 19, 3460, c.d_head};
+    GuardedTensor one_by_one = rotated(*c.op, c.form, c.dtype, x, c.table_columns, false);
+    GuardedTensor in_groups = rotated(*c.op, c.form, c.dtype, x, c.table_columns, true);
+    const TensorView a = one_by_one.view();
+    const TensorView b = in_groups.view();
+    int64_t different = 0;
+    for (int64_t i = 0; i < a.numel(); ++i) different += a.at(i) == b.at(i) ? 0 : 1;
+    EXPECT_EQ(different, 0) << c.op->name << ", form " << static_cast<int>(c.form);
+  }
 }
 
 TEST(Rope, FoldsCastsOfInputAndOutput) {

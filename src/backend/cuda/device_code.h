@@ -16,6 +16,7 @@
 // plain load or store; on the host, the emulation (HostThread) sees which thread accesses which memory.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -30,17 +31,18 @@
 #define LAPTIME_UNROLL
 #endif
 
-// With nvcc, defines the entry point of a kernel; on the host, a function that returns its name. A host source may
-// redefine LAPTIME_FOR_CUDA_KERNEL before it includes kernels, to get one expansion for each kernel.
+// With nvcc, defines the entry point of a kernel; on the host, a function that returns its name. Attributes of the
+// entry point, such as __launch_bounds__(640), may follow the name. A host source may redefine LAPTIME_FOR_CUDA_KERNEL
+// before it includes kernels, to get one expansion for each kernel.
 #if defined(__CUDACC__)
-#define LAPTIME_CUDA_KERNEL(type, name)                                      \
-  extern "C" __global__ void name(const __grid_constant__ type::Args args) { \
-    __shared__ type::Shared shared;                                          \
-    type::run({}, args, shared);                                             \
+#define LAPTIME_CUDA_KERNEL(type, name, ...)                                             \
+  extern "C" __global__ void __VA_ARGS__ name(const __grid_constant__ type::Args args) { \
+    __shared__ type::Shared shared;                                                      \
+    type::run({}, args, shared);                                                         \
   }
 #else
 #define LAPTIME_FOR_CUDA_KERNEL(type, name)
-#define LAPTIME_CUDA_KERNEL(type, name)                                         \
+#define LAPTIME_CUDA_KERNEL(type, name, ...)                                    \
   constexpr const char* kernel_name(std::type_identity<type>) { return #name; } \
   LAPTIME_FOR_CUDA_KERNEL(type, name)
 #endif
@@ -92,9 +94,23 @@ class Thread {
   __device__ T load(const T* address) const {
     return *address;
   }
+  // Stores a struct of 8 or 16 bytes in one access to global memory. The compiler sometimes splits a plain assignment
+  // into stores of 4 bytes, and each of these writes only a part of every sector of memory that a warp touches.
   template <class T>
   __device__ void store(T* address, T value) const {
-    *address = value;
+    if constexpr (std::is_class_v<T> && sizeof(T) == sizeof(uint4) && alignof(T) == alignof(uint4)) {
+      const auto words = std::bit_cast<uint4>(value);
+      asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(address)), "r"(words.x),
+                   "r"(words.y), "r"(words.z), "r"(words.w)
+                   : "memory");
+    } else if constexpr (std::is_class_v<T> && sizeof(T) == sizeof(uint2) && alignof(T) == alignof(uint2)) {
+      const auto words = std::bit_cast<uint2>(value);
+      asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(address)), "r"(words.x),
+                   "r"(words.y)
+                   : "memory");
+    } else {
+      *address = value;
+    }
   }
   template <class T, int kSize>
   __device__ T load(const SharedArray<T, kSize>& array, int index) const {

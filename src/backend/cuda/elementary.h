@@ -32,6 +32,17 @@ LAPTIME_DEVICE float fast_reciprocal(float x) {
 #endif
 }
 
+// 1 / sqrt(x)
+LAPTIME_DEVICE float fast_rsqrt(float x) {
+#if defined(__CUDA_ARCH__)
+  float y = 0;
+  asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return 1 / sqrtf(x);
+#endif
+}
+
 // The sigmoid of x ln(2), which is 1 / (1 + 2^-x).
 LAPTIME_DEVICE float fast_sigmoid2(float x) { return fast_reciprocal(1 + fast_exp2(-x)); }
 

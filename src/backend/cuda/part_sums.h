@@ -10,8 +10,11 @@ namespace laptime::cuda {
 struct PartSums {
   static constexpr int kColumns = kWarp;
   static constexpr int kMostLanes = kMaxBlock / kColumns;
+  static constexpr int kTogether = 16;  // parts that a thread loads before it adds them in order, so that loads overlap
+  // No more lanes than it takes to load all parts at once, because the sums of lanes are added one after the other.
   static constexpr int threads_for(int64_t parts) {
-    return kColumns * static_cast<int>(parts < kMostLanes ? parts : kMostLanes);
+    const int64_t lanes = (parts + kTogether - 1) / kTogether;
+    return kColumns * static_cast<int>(lanes < kMostLanes ? lanes : kMostLanes);
   }
 
   SharedArray<double, kMaxBlock> of_lanes;  // [lane][column]
@@ -24,8 +27,6 @@ struct PartSums {
     const int lanes = thread.threads() / kColumns;
     double total = 0;
     if (column < columns) {
-      // Loads kTogether parts before adding them in order, so that the loads overlap.
-      constexpr int kTogether = 16;
       const auto count = static_cast<int>(parts);
       const int64_t step = lanes * columns;
       const T* next = partials + lane * columns + column;

@@ -11,9 +11,10 @@ LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t ind
   return index * rows.walk.stride[0][0];
 }
 
-// Prefetches a row from memory; one call per block is enough. The row must begin and end at multiples of 16 bytes.
+// Prefetches a row from memory; one call per block is enough. The row must begin and end at multiples of 16 bytes, and
+// have a type for which moves_fours() is true.
 LAPTIME_DEVICE void prefetch_row(const Thread& thread, const DeviceRows& x, int64_t index, int64_t columns) {
-  const int64_t size = size_of(x.dtype);
+  const int64_t size = x.dtype == DType::kFloat32 ? 4 : 2;
   thread.prefetch(x.data + row_at_equal_distance(x, index) * size, static_cast<int>(columns * size));
 }
 
@@ -46,9 +47,12 @@ struct ColumnsOfThread {
   }
 };
 
+// The largest number of warps that share a row.
+constexpr int kMostRowWarps = 16;
+
 // Rows that a block keeps in registers, eight columns per thread.
 struct RowsInRegisters {
-  static constexpr int kMostThreads = 512;
+  static constexpr int kMostThreads = kMostRowWarps * kWarp;
   static constexpr int64_t kMostColumns = int64_t{kMostThreads} * kEight;
   static constexpr int threads_for(int64_t columns) {
     constexpr int64_t kOfWarp = int64_t{kEight} * kWarp;
@@ -62,17 +66,24 @@ struct alignas(kCount * sizeof(float)) Floats {
   float of[kCount];
 };
 template <int kCount>
-using WarpFloats = SharedArray<Floats<kCount>, kMaxBlock / kWarp>;
+using WarpFloats = SharedArray<Floats<kCount>, kMostRowWarps>;
 
-// Replaces each of `values` by its sum over the threads of the block, in an order that depends only on the size of the
-// block. Every thread gets the sums. `parts` can be reused only after another barrier.
-template <int kCount>
-LAPTIME_DEVICE void sum_together(const Thread& thread, WarpFloats<kCount>& parts, float (&values)[kCount]) {
+// Replaces each of `values` by its sum over `kLanes` adjacent threads.
+template <int kLanes, int kCount>
+LAPTIME_DEVICE void sum_lanes(const Thread& thread, float (&values)[kCount]) {
   LAPTIME_UNROLL
-  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
     LAPTIME_UNROLL
     for (int i = 0; i < kCount; ++i) values[i] += thread.exchange(values[i], mask);
   }
+}
+
+// Replaces each of `values` by its sum over the threads of the block, in an order that depends only on the size of the
+// block, which has at most kMostRowWarps warps. Every thread gets the sums. `parts` can be reused only after another
+// barrier.
+template <int kCount>
+LAPTIME_DEVICE void sum_together(const Thread& thread, WarpFloats<kCount>& parts, float (&values)[kCount]) {
+  sum_lanes<kWarp>(thread, values);
   const int warps = thread.threads() / kWarp;
   if (warps == 1) return;
   Floats<kCount> sums;
@@ -80,13 +91,13 @@ LAPTIME_DEVICE void sum_together(const Thread& thread, WarpFloats<kCount>& parts
   for (int i = 0; i < kCount; ++i) sums.of[i] = values[i];
   if (thread.index() % kWarp == 0) thread.store(parts, thread.index() / kWarp, sums);
   thread.synchronize();
+  // Every warp adds the sums of all warps by exchanges, which take fewer instructions than a loop over the warps.
+  const int warp = thread.index() % kMostRowWarps;
+  sums = {};
+  if (warp < warps) sums = thread.load(parts, warp);
   LAPTIME_UNROLL
-  for (int i = 0; i < kCount; ++i) values[i] = 0;
-  for (int warp = 0; warp < warps; ++warp) {
-    sums = thread.load(parts, warp);
-    LAPTIME_UNROLL
-    for (int i = 0; i < kCount; ++i) values[i] += sums.of[i];
-  }
+  for (int i = 0; i < kCount; ++i) values[i] = sums.of[i];
+  sum_lanes<kMostRowWarps>(thread, values);
 }
 
 }  // namespace laptime::cuda

@@ -49,6 +49,7 @@ void forward(const KernelCall& call) {
   args.rstd = device_data(rstd);
   args.rows = row_count(x);
   args.columns = columns_of(x);
+  args.per_column = 1 / static_cast<float>(args.columns);
   args.eps = static_cast<float>(call.attributes.as<Norm>().eps);
   args.centred = Norm::kCentred;
   if (Norm::kCentred) {
@@ -94,6 +95,7 @@ void backward(const KernelCall& call) {
   if (Norm::kCentred) args.grad_bias = device_data(call.out[2]);
   args.rows = row_count(x);
   args.columns = columns_of(x);
+  args.per_column = 1 / static_cast<float>(args.columns);
   args.rows_per_part = rows_per_part(args.rows, args.columns);
   args.parts = parts_of(args.rows, args.columns);
   args.partials = reinterpret_cast<float*>(call.workspace);

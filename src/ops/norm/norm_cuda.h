@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/cuda/block_sums.h"
+#include "backend/cuda/elementary.h"
 #include "backend/cuda/part_sums.h"
 #include "backend/cuda/row_sums.h"
 
@@ -18,6 +19,7 @@ struct NormForward {
     DeviceData y;           // contiguous
     DeviceData mean, rstd;  // [rows]; may be absent
     int64_t rows, columns;
+    float per_column;  // 1 / columns, by which the pack kernels multiply: a division takes about ten instructions
     float eps;
     bool centred;
     bool in_fours;  // the columns of x, weight, bias and y can be moved in fours
@@ -89,7 +91,6 @@ struct NormForwardPacks : RowsInRegisters {
     float x[kTogether][kEight];
     LAPTIME_UNROLL
     for (int r = 0; r < kTogether; ++r) columns.values(raw[r], args.x.dtype, x[r]);
-    const auto count_of_row = static_cast<float>(args.columns);
     float mean[kTogether] = {};
     if (kCentred) {
       LAPTIME_UNROLL
@@ -99,7 +100,7 @@ struct NormForwardPacks : RowsInRegisters {
       }
       sum_together(thread, shared.sums, mean);
       LAPTIME_UNROLL
-      for (int r = 0; r < kTogether; ++r) mean[r] /= count_of_row;
+      for (int r = 0; r < kTogether; ++r) mean[r] *= args.per_column;
     }
     float rstd[kTogether] = {};
     if (columns.exist) {
@@ -121,14 +122,14 @@ struct NormForwardPacks : RowsInRegisters {
     for (int r = 0; r < kTogether; ++r) {
       const int64_t row = first + r;
       if (row >= args.rows) return;
-      rstd[r] = 1 / sqrtf(rstd[r] / count_of_row + args.eps);
+      rstd[r] = fast_rsqrt(rstd[r] * args.per_column + args.eps);
       float y[kEight];
       LAPTIME_UNROLL
       for (int i = 0; i < kEight; ++i) y[i] = x[r][i] * rstd[r] * weight[i] + bias[i];
       if (columns.exist) columns.store(thread, args.y, row * args.columns, y);
       if (thread.index() != 0) continue;
-      if (args.mean.data != nullptr) store(thread, args.mean, row, mean[r]);
-      if (args.rstd.data != nullptr) store(thread, args.rstd, row, rstd[r]);
+      if (args.mean.data != nullptr) thread.store(args.mean.at<float>(row), mean[r]);
+      if (args.rstd.data != nullptr) thread.store(args.rstd.at<float>(row), rstd[r]);
     }
   }
 };
@@ -151,6 +152,7 @@ struct NormBackwardArgs {
   DeviceData grad_x;  // contiguous
   DeviceData grad_weight, grad_bias;
   int64_t rows, columns;
+  float per_column;  // 1 / columns
   int64_t parts, rows_per_part;
   // [2, parts, columns]: sums of grad_y xhat, and of grad_y, over each part of the rows. RMSNorm has only the
   // first of the two sums.
@@ -279,12 +281,14 @@ struct NormBackwardPacks : RowsInRegisters {
     const ColumnsOfThread<kWide> columns(thread, args.columns);
     float weight[kEight] = {};
     if (columns.exist) columns.values(columns.load(thread, args.weight, 0), args.weight.dtype, weight);
-    const auto count_of_row = static_cast<float>(args.columns);
     float weight_sum[kEight] = {};
     float bias_sum[kEight] = {};
     const int64_t begin = thread.block() * args.rows_per_part;
     const int64_t rest = args.rows - begin;
     const auto rows = static_cast<int>(rest < args.rows_per_part ? rest : args.rows_per_part);
+    const int lane = thread.index() % kWarp;
+    const int warp = thread.index() / kWarp;
+    const int last_warp = thread.threads() / kWarp - 1;
     for (int first = 0; first < rows; first += kTogether) {
       RawEight raw_grad[kTogether];
       RawEight raw_x[kTogether];
@@ -304,12 +308,14 @@ struct NormBackwardPacks : RowsInRegisters {
         if (kCentred) mean[r] = thread.load(args.mean.at<float>(row_at_equal_distance(args.mean, row)));
         rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
       }
-      // Prefetches the next rows while these rows are summed.
-      if (thread.index() < kTogether && first + kTogether + thread.index() < rows) {
-        const int64_t row = begin + first + kTogether + thread.index();
-        prefetch_row(thread, args.grad_y, row, args.columns);
-        prefetch_row(thread, args.x, row, args.columns);
-        if (args.addend.data != nullptr) prefetch_row(thread, args.addend, row, args.columns);
+      // Prefetches the next rows while these rows are summed. If possible, every operand has a warp of its own, because
+      // all warps wait for the last one.
+      if (lane < kTogether && first + kTogether + lane < rows) {
+        const int64_t row = begin + first + kTogether + lane;
+        if (warp == 0) prefetch_row(thread, args.grad_y, row, args.columns);
+        if (warp == (last_warp < 1 ? last_warp : 1)) prefetch_row(thread, args.x, row, args.columns);
+        if (args.addend.data != nullptr && warp == (last_warp < 2 ? last_warp : 2))
+          prefetch_row(thread, args.addend, row, args.columns);
       }
       float grad[kTogether][kEight];
       float xhat[kTogether][kEight];
@@ -333,8 +339,8 @@ struct NormBackwardPacks : RowsInRegisters {
       for (int r = 0; r < kTogether; ++r) {
         if (first + r >= rows || !columns.exist) continue;
         const int64_t row = begin + first + r;
-        const float product = sums[r] / count_of_row;
-        const float sum = kCentred ? sums[kSums - kTogether + r] / count_of_row : 0;
+        const float product = sums[r] * args.per_column;
+        const float sum = kCentred ? sums[kSums - kTogether + r] * args.per_column : 0;
         float grad_x[kEight];
         columns.values(raw_addend[r], args.addend.dtype, grad_x);
         LAPTIME_UNROLL
@@ -348,14 +354,16 @@ struct NormBackwardPacks : RowsInRegisters {
     if (kCentred) columns.store(thread, partials, (args.parts + thread.block()) * args.columns, bias_sum);
   }
 };
+// The bounds on threads limit registers: a multiprocessor can run two blocks of 320 threads, which rows of up to 2560
+// columns have, or of 512 threads for RMSNorm in float32.
 using LayerNormBackwardPacks = NormBackwardPacks<true, false>;
-LAPTIME_CUDA_KERNEL(LayerNormBackwardPacks, layer_norm_backward_packs)
+LAPTIME_CUDA_KERNEL(LayerNormBackwardPacks, layer_norm_backward_packs, __launch_bounds__(640))
 using LayerNormBackwardWidePacks = NormBackwardPacks<true, true>;
-LAPTIME_CUDA_KERNEL(LayerNormBackwardWidePacks, layer_norm_backward_wide_packs)
+LAPTIME_CUDA_KERNEL(LayerNormBackwardWidePacks, layer_norm_backward_wide_packs, __launch_bounds__(640))
 using RmsNormBackwardPacks = NormBackwardPacks<false, false>;
-LAPTIME_CUDA_KERNEL(RmsNormBackwardPacks, rms_norm_backward_packs)
+LAPTIME_CUDA_KERNEL(RmsNormBackwardPacks, rms_norm_backward_packs, __launch_bounds__(640))
 using RmsNormBackwardWidePacks = NormBackwardPacks<false, true>;
-LAPTIME_CUDA_KERNEL(RmsNormBackwardWidePacks, rms_norm_backward_wide_packs)
+LAPTIME_CUDA_KERNEL(RmsNormBackwardWidePacks, rms_norm_backward_wide_packs, __launch_bounds__(1024))
 
 // Adds the partial sums of each column. The first blocks compute grad_weight, the others grad_bias.
 struct NormParameterSums {

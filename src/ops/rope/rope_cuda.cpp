@@ -23,17 +23,21 @@ std::string table_refusal(const Signature& signature) {
 }
 
 // Describes the rotation in groups of eight pairs. Returns nothing if the layouts do not allow it.
-std::optional<RopeEights::Args> in_eights(const KernelCall& call, int64_t half, int64_t rest) {
+std::optional<RopeEightsArgs> in_eights(const KernelCall& call, int64_t half, int64_t rest) {
   const TensorView* const views[] = {&call.out[0], &call.in[0], &call.in[1], &call.in[2]};
   if (half == 0 || half % kEight != 0 || rest % kEight != 0 || half / kEight > kElementThreads) return std::nullopt;
-  RopeEights::Args args{.operand = {},
-                        .walk = {},
-                        .rows = row_count(call.in[0]),
-                        .half = static_cast<int>(half),
-                        .rest = static_cast<int>(rest),
-                        .rows_per_block = static_cast<int>(kElementThreads / (half / kEight)),
-                        .places = {RopeForm::kRotateHalf, false},
-                        .sign = 1};
+  RopeEightsArgs args{.operand = {},
+                      .lines = {},
+                      .row_stride = {},
+                      .rows_of_line = 1,
+                      .groups_of_line = 1,
+                      .groups = 1,
+                      .together = 1,
+                      .groups_per_block = static_cast<int>(kElementThreads / (half / kEight)),
+                      .half = static_cast<int>(half),
+                      .rest = static_cast<int>(rest),
+                      .places = {RopeForm::kRotateHalf, false},
+                      .sign = 1};
   Layout rows[4];
   for (int k = 0; k < 4; ++k) {
     rows[k] = views[k]->type.layout;
@@ -46,8 +50,28 @@ std::optional<RopeEights::Args> in_eights(const KernelCall& call, int64_t half, 
     }
   }
   const Layout* const layouts[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
-  args.walk = walk_of<4>(memory_order_nest(rows[0].shape, layouts));
+  args.lines = walk_of<4>(memory_order_nest(rows[0].shape, layouts));
+  if (args.lines.rank > 0) {
+    const int line = --args.lines.rank;
+    args.rows_of_line = args.lines.size[line];
+    for (int k = 0; k < 4; ++k) args.row_stride[k] = args.lines.stride[k][line];
+  }
   return args;
+}
+
+// Launches with at most kTogether rows in a group. Groups are smaller if there would be fewer than 2^15 threads, which
+// is about eight warps for each multiprocessor.
+template <bool kNarrow>
+void launch_eights(const KernelCall& call, RopeEightsArgs args) {
+  constexpr int64_t kLeastThreads = int64_t{1} << 15;
+  const int64_t rows = row_count(call.in[0]);
+  const bool shares_angles = args.row_stride[RopeEightsArgs::kCos] == 0 && args.row_stride[RopeEightsArgs::kSin] == 0;
+  const int64_t wanted = shares_angles ? rows * (args.half / kEight) / kLeastThreads : 1;
+  args.together = static_cast<int>(std::clamp<int64_t>(wanted, 1, RopeEights<kNarrow>::kTogether));
+  args.groups_of_line = (args.rows_of_line + args.together - 1) / args.together;
+  args.groups = rows / args.rows_of_line * args.groups_of_line;
+  const int64_t blocks = (args.groups + args.groups_per_block - 1) / args.groups_per_block;
+  launch<RopeEights<kNarrow>>(call, blocks, kElementThreads, args);
 }
 
 template <bool inverse>
@@ -59,11 +83,11 @@ void rotate(const KernelCall& call) {
   const int64_t positions = x.shape()[-2];
   const RopePlaces places(form, inverse);
   constexpr float kSign = inverse ? -1.0F : 1.0F;
-  if (std::optional<RopeEights::Args> args = in_eights(call, half, rest)) {
+  if (std::optional<RopeEightsArgs> args = in_eights(call, half, rest)) {
     args->places = places;
     args->sign = kSign;
-    launch<RopeEights>(call, (args->rows + args->rows_per_block - 1) / args->rows_per_block, kElementThreads, *args);
-    return;
+    const bool is_narrow = x.type.dtype != DType::kFloat32 && call.out[0].type.dtype != DType::kFloat32;
+    return is_narrow ? launch_eights<true>(call, *args) : launch_eights<false>(call, *args);
   }
   if (half <= kElementThreads) {
     const int64_t rows = row_count(x);

@@ -46,34 +46,68 @@ struct RopePair {
   }
 };
 
-// Rotates rows that begin at multiples of 16 bytes and have a multiple of eight pairs. A thread rotates eight pairs; a
-// block processes whole rows. If pairs move within a row, all rows of a block are read before any is written, so that y
-// may overwrite x.
-struct RopeEights {
+// A line is the rows along the innermost axis in the memory order of y, such as the heads of a position. A group is
+// `together` adjacent rows of a line, or fewer at its end.
+struct RopeEightsArgs {
   enum Operand : uint8_t { kY, kX, kCos, kSin };
-  struct Args {
-    DeviceData operand[4];
-    Walk<4> walk;  // over the rows, in the memory order of y
-    int64_t rows;
-    int half, rest, rows_per_block;
-    RopePlaces places;
-    float sign;  // factor of sin: -1 rotates back
-  };
+  DeviceData operand[4];
+  Walk<4> lines;
+  int64_t row_stride[4];  // in a line
+  int64_t rows_of_line, groups_of_line, groups;
+  int together, groups_per_block;
+  int half, rest;
+  RopePlaces places;
+  float sign;  // factor of sin: -1 rotates back
+};
+
+// Rotates rows that begin at multiples of 16 bytes and have a multiple of eight pairs. A thread rotates eight pairs in
+// each row of a group. The rows must have the same angles if there are several, so that a thread computes positions and
+// loads angles once. A block processes whole rows. If pairs move within a row, all rows of a block are read before any
+// is written, so that y may overwrite x. kNarrow: x and y have 16-bit types.
+template <bool kNarrow>
+struct RopeEights {
+  static constexpr int kTogether = kNarrow ? 4 : 2;  // the most rows in a group
+  using Args = RopeEightsArgs;
   using Shared = NothingShared;
 
-  LAPTIME_DEVICE static RawEight load(const Thread& thread, const Args& args, Operand which, int64_t position) {
-    return load_eight(thread, args.operand[which], args.operand[which].dtype, position);
+  // The eight pairs that a thread rotates: four from each of two positions in a row. If the elements of pairs are
+  // adjacent in x and in y, the positions are half a row apart, so that each access of a warp is contiguous.
+  struct Pairs {
+    int first, last;
+
+    LAPTIME_DEVICE Pairs(int thread_of_row, const Args& args) {
+      const bool are_apart = !args.places.from_halves && !args.places.to_halves;
+      first = thread_of_row * (are_apart ? kFour : kEight);
+      last = first + (are_apart ? args.half / 2 : kFour);
+    }
+    // Where eight of the elements begin in a row that has pairs as (i, half + i), if `in_halves`, or (2i, 2i + 1).
+    LAPTIME_DEVICE int begin(bool in_halves) const { return in_halves ? first : 2 * first; }
+    // Where the other eight elements begin.
+    LAPTIME_DEVICE int second(bool in_halves, int half) const { return in_halves ? half + first : 2 * last; }
+  };
+
+  LAPTIME_DEVICE static RawEight load(const Thread& thread, const Args& args, int64_t position) {
+    const DeviceData& x = args.operand[Args::kX];
+    if (kNarrow) return {load_group<kEight>(thread, x, x.dtype, position), {}};
+    return load_eight(thread, x, x.dtype, position);
   }
-  LAPTIME_DEVICE static void values(const Args& args, Operand which, const RawEight& raw, float (&out)[kEight]) {
-    values_of(raw, args.operand[which].dtype, out);
+  LAPTIME_DEVICE static void values(const Args& args, const RawEight& raw, float (&out)[kEight]) {
+    const DType dtype = args.operand[Args::kX].dtype;
+    kNarrow ? values_of(raw.first, dtype, out) : values_of(raw, dtype, out);
   }
   LAPTIME_DEVICE static void store(const Thread& thread, const Args& args, int64_t position,
                                    const float (&values)[kEight]) {
-    store_eight(thread, args.operand[kY], args.operand[kY].dtype, position, values);
+    const DeviceData& y = args.operand[Args::kY];
+    kNarrow ? store_group(thread, y, y.dtype, position, values) : store_eight(thread, y, y.dtype, position, values);
+  }
+  LAPTIME_DEVICE static RawEight load_angles(const Thread& thread, const DeviceData& table, int64_t position,
+                                             const Pairs& pairs) {
+    return {load_group<kFour>(thread, table, table.dtype, position + pairs.first),
+            load_group<kFour>(thread, table, table.dtype, position + pairs.last)};
   }
 
-  // Separates sixteen adjacent elements into the first (a) and the second (b) elements of eight pairs; join() does the
-  // inverse.
+  // Separates two groups of four adjacent pairs into the first (a) and the second (b) elements of the pairs; join()
+  // does the inverse.
   LAPTIME_DEVICE static void part(float (&a)[kEight], float (&b)[kEight]) {
     float first[kEight];
     float second[kEight];
@@ -103,31 +137,9 @@ struct RopeEights {
     }
   }
 
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int threads_per_row = args.half / kEight;
-    const int row_of_block = thread.index() / threads_per_row;
-    const int pair = (thread.index() - row_of_block * threads_per_row) * kEight;  // first of eight pairs
-    const int64_t row = thread.block() * args.rows_per_block + row_of_block;
-    const bool has_pairs = row_of_block < args.rows_per_block && row < args.rows;
-    Walk<4>::Positions at{};
-    RawEight raw[4];
-    if (has_pairs) {
-      at = args.walk.at(row);
-      raw[0] = load(thread, args, kX, at.of[kX] + (args.places.from_halves ? pair : 2 * pair));
-      raw[1] = load(thread, args, kX, at.of[kX] + (args.places.from_halves ? args.half + pair : 2 * pair + kEight));
-      raw[2] = load(thread, args, kCos, at.of[kCos] + pair);
-      raw[3] = load(thread, args, kSin, at.of[kSin] + pair);
-    }
-    if (args.places.from_halves != args.places.to_halves) thread.synchronize();
-    if (!has_pairs) return;
-    float x1[kEight];
-    float x2[kEight];
-    float cos[kEight];
-    float sin[kEight];
-    values(args, kX, raw[0], x1);
-    values(args, kX, raw[1], x2);
-    values(args, kCos, raw[2], cos);
-    values(args, kSin, raw[3], sin);
+  // Rotates pairs with the first elements x1 and the second elements x2.
+  LAPTIME_DEVICE static void rotate(const Args& args, const float (&cos)[kEight], const float (&sin)[kEight],
+                                    float (&x1)[kEight], float (&x2)[kEight]) {
     if (!args.places.from_halves) part(x1, x2);
     LAPTIME_UNROLL
     for (int i = 0; i < kEight; ++i) {
@@ -137,15 +149,75 @@ struct RopeEights {
       x1[i] = y1;
     }
     if (!args.places.to_halves) join(x1, x2);
-    store(thread, args, at.of[kY] + (args.places.to_halves ? pair : 2 * pair), x1);
-    store(thread, args, at.of[kY] + (args.places.to_halves ? args.half + pair : 2 * pair + kEight), x2);
-    for (int i = 2 * args.half + pair; i < 2 * args.half + args.rest; i += args.half) {
-      values(args, kX, load(thread, args, kX, at.of[kX] + i), x1);
-      store(thread, args, at.of[kY] + i, x1);
+  }
+
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int threads_per_row = args.half / kEight;
+    const int group_of_block = thread.index() / threads_per_row;
+    const int thread_of_row = thread.index() - group_of_block * threads_per_row;
+    const int64_t group = thread.block() * args.groups_per_block + group_of_block;
+    const bool has_pairs = group_of_block < args.groups_per_block && group < args.groups;
+    const Pairs pairs(thread_of_row, args);
+    typename Walk<4>::Positions at{};
+    int rows = 0;
+    RawEight x[kTogether][2];
+    RawEight angles[2];
+    if (has_pairs) {
+      const int64_t line = quotient(group, args.groups_of_line);
+      const int64_t first_row = (group - line * args.groups_of_line) * args.together;
+      const int64_t rest = args.rows_of_line - first_row;
+      rows = rest < args.together ? static_cast<int>(rest) : args.together;
+      at = args.lines.at(line);
+      LAPTIME_UNROLL
+      for (int k = 0; k < 4; ++k) at.of[k] += first_row * args.row_stride[k];
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        if (r >= rows) continue;
+        const int64_t row = at.of[Args::kX] + r * args.row_stride[Args::kX];
+        x[r][0] = load(thread, args, row + pairs.begin(args.places.from_halves));
+        x[r][1] = load(thread, args, row + pairs.second(args.places.from_halves, args.half));
+      }
+      angles[0] = load_angles(thread, args.operand[Args::kCos], at.of[Args::kCos], pairs);
+      angles[1] = load_angles(thread, args.operand[Args::kSin], at.of[Args::kSin], pairs);
+    }
+    if (args.places.from_halves != args.places.to_halves) thread.synchronize();
+    if (!has_pairs) return;
+    float cos[kEight];
+    float sin[kEight];
+    values_of_fours(angles[0], args.operand[Args::kCos].dtype, cos);
+    values_of_fours(angles[1], args.operand[Args::kSin].dtype, sin);
+    LAPTIME_UNROLL
+    for (float& value : sin) value *= args.sign;
+    LAPTIME_UNROLL
+    for (int r = 0; r < kTogether; ++r) {
+      if (r >= rows) return;
+      const int64_t from = at.of[Args::kX] + r * args.row_stride[Args::kX];
+      const int64_t to = at.of[Args::kY] + r * args.row_stride[Args::kY];
+      float x1[kEight];
+      float x2[kEight];
+      values(args, x[r][0], x1);
+      values(args, x[r][1], x2);
+      if (!args.places.from_halves) part(x1, x2);
+      LAPTIME_UNROLL
+      for (int i = 0; i < kEight; ++i) {
+        const float y1 = cos[i] * x1[i] - sin[i] * x2[i];
+        x2[i] = sin[i] * x1[i] + cos[i] * x2[i];
+        x1[i] = y1;
+      }
+      if (!args.places.to_halves) join(x1, x2);
+      store(thread, args, to + pairs.begin(args.places.to_halves), x1);
+      store(thread, args, to + pairs.second(args.places.to_halves, args.half), x2);
+      for (int i = 2 * args.half + thread_of_row * kEight; i < 2 * args.half + args.rest; i += args.half) {
+        values(args, load(thread, args, from + i), x1);
+        store(thread, args, to + i, x1);
+      }
     }
   }
 };
-LAPTIME_CUDA_KERNEL(RopeEights, rope_eights)
+using RopeNarrowEights = RopeEights<true>;
+LAPTIME_CUDA_KERNEL(RopeNarrowEights, rope_narrow_eights)
+using RopeWideEights = RopeEights<false>;
+LAPTIME_CUDA_KERNEL(RopeWideEights, rope_wide_eights)
 
 // Rotates pairs, one per thread. A block processes as many whole rows as it has threads for. It reads all pairs before
 // it writes any, so that y may overwrite x.
