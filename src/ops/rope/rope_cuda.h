@@ -137,15 +137,14 @@ struct RopeEights {
     }
   }
 
-  // Rotates pairs with the first elements x1 and the second elements x2.
+  // Rotates pairs with the first elements x1 and the second elements x2. `sin` has the sign of the rotation.
   LAPTIME_DEVICE static void rotate(const Args& args, const float (&cos)[kEight], const float (&sin)[kEight],
                                     float (&x1)[kEight], float (&x2)[kEight]) {
     if (!args.places.from_halves) part(x1, x2);
     LAPTIME_UNROLL
     for (int i = 0; i < kEight; ++i) {
-      const float signed_sin = args.sign * sin[i];
-      const float y1 = cos[i] * x1[i] - signed_sin * x2[i];
-      x2[i] = signed_sin * x1[i] + cos[i] * x2[i];
+      const float y1 = cos[i] * x1[i] - sin[i] * x2[i];
+      x2[i] = sin[i] * x1[i] + cos[i] * x2[i];
       x1[i] = y1;
     }
     if (!args.places.to_halves) join(x1, x2);
@@ -197,14 +196,7 @@ struct RopeEights {
       float x2[kEight];
       values(args, x[r][0], x1);
       values(args, x[r][1], x2);
-      if (!args.places.from_halves) part(x1, x2);
-      LAPTIME_UNROLL
-      for (int i = 0; i < kEight; ++i) {
-        const float y1 = cos[i] * x1[i] - sin[i] * x2[i];
-        x2[i] = sin[i] * x1[i] + cos[i] * x2[i];
-        x1[i] = y1;
-      }
-      if (!args.places.to_halves) join(x1, x2);
+      rotate(args, cos, sin, x1, x2);
       store(thread, args, to + pairs.begin(args.places.to_halves), x1);
       store(thread, args, to + pairs.second(args.places.to_halves, args.half), x2);
       for (int i = 2 * args.half + thread_of_row * kEight; i < 2 * args.half + args.rest; i += args.half) {
