@@ -141,6 +141,9 @@ class Gate {
 
 ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
   const OutputConfig& config = command.sweep.output;
+  if (command.programs)
+    reject_overwriting({"--output-file", config.output_file},
+                       {{"a compared program", command.programs->a}, {"a compared program", command.programs->b}});
   const std::array<std::string, 2> names = names_of_sides(command);
   std::vector<SweepPoint> sides;
   for (size_t i = 0; i < 2; ++i) {
@@ -229,6 +232,8 @@ MeasuredPoints read_points(const std::string& path) {
 }
 
 ExitCode run_files(const CompareCommand& command) {
+  reject_overwriting({"--output-file", command.sweep.output.output_file},
+                     {{"a compared file", command.files[0]}, {"a compared file", command.files[1]}});
   AnswerOutput output(command.sweep.output);
   const MeasuredPoints a = read_points(command.files[0]);
   const MeasuredPoints b = read_points(command.files[1]);

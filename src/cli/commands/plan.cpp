@@ -275,6 +275,7 @@ ExitCode run_ranks(const PlanCommand& command) {
       }
     }
   }
+  reject_overwriting({"--output-file", config.output_file}, {{"the price file", options.price_file}});
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   require_steps(points);
   const TrainingBudget budget = options.training.budget();
