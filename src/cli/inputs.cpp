@@ -201,7 +201,7 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
       throw Error::format("standard {} is redirected to {}, {}; redirect it to another file",
                           is_error ? "error" : "output", file.what, quote(file.path.string()));
     }
-    if (!output.path.empty() && same_file(output.path, file.path))
+    if (!is_standard_output(output.path) && same_file(output.path, file.path))
       throw Error::format("{} {}: this is {}; name another file", output.flag, quote(output.path), file.what);
   }
 }
