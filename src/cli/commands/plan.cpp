@@ -390,7 +390,9 @@ ExitCode run_plan(const PlanCommand& command) {
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
-  return planning_exit(planned.size(), points);
+  return planning_exit(planned.size(), points, std::ranges::any_of(planned, [](const PlannedPoint& one) {
+                         return one.record.status == Status::kFailed;
+                       }));
 }
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };
