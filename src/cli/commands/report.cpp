@@ -79,7 +79,7 @@ PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget
   if (count == 0) {
     const std::string none = selected.records.why_none(selected.filter);
     throw Error::format("laptime report: {}; laptime show lists the stored records",
-                        none.empty() ? "the store has no records" : none);
+                        none.empty() ? "no stored record can be read" : none);
   }
   if (count > kMostRecords) {
     throw Error::format(
