@@ -254,7 +254,9 @@ std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points,
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
   std::optional<std::filesystem::path> path = store_path(config.store);
   const bool is_default = config.store.empty();
-  if (!path && is_default) print_message("HOME is not set, so records are not kept; name a file with --store");
+  if (!path && is_default)
+    print_message(fmt::format("HOME {}, so records are not kept; name a file with --store",
+                              variable("HOME").empty() ? "is not set" : "is not an absolute path"));
   if (!path) return path;
   try {
     std::error_code error;

@@ -84,6 +84,8 @@ class Output(ProgramTest):
         done = self.laptime("bench", *PREDICTED, "--steps", "1")
         self.assert_ok(done)
         self.assertIn("HOME is not set", done.stderr)
+        self.environment["HOME"] = "relative"
+        self.assertIn("HOME is not an absolute path", self.laptime("bench", *PREDICTED, "--steps", "1").stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
