@@ -29,6 +29,8 @@ void check_meaning(const Record& record) {
                           time.samples.size());
     }
   }
+  if (record.verdict.lost.value_or(0) > 1)
+    throw Error::format("record: 'verdict.lost' is {}, but a share is at most 1", *record.verdict.lost);
 }
 
 // --- list of keys ---
