@@ -169,6 +169,14 @@ std::optional<fs::path> store_path(const std::string& option) {
   return data ? std::optional(*data / "laptime" / "records.sqlite") : std::nullopt;
 }
 
+bool is_store(const std::string& file) {
+  try {
+    return store_schema::kind_of_file(file) == store_schema::FileKind::kStore;
+  } catch (const Error&) {  // not a store; the record reader reports what is wrong with the file
+    return false;
+  }
+}
+
 KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
 
 KnowledgeOf knowledge_in(const std::optional<fs::path>& store) {

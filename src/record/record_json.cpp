@@ -141,8 +141,7 @@ Record parse_record(std::string_view text) {
   try {
     return record_from_json(Json::parse(text));
   } catch (const JsonError& error) {
-    const std::string what(error.what());
-    throw Error::format("record: not JSON: {}", what.size() > 200 ? what.substr(0, 200) + "..." : what);
+    throw Error::format("record: {}", error.what());
   }
 }
 

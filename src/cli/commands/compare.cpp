@@ -204,6 +204,8 @@ MeasuredPoints read_points(const std::string& path) {
                           .purpose = "record file",
                           .advice = "give records written by `laptime bench --output json`",
                           .limit = int64_t{1} << 30U};
+  if (is_store(path))
+    throw Error::format("{} is a store; write its records with laptime export jsonl, and name that file", quote(path));
   const std::vector<Record> records = read_records(file);
   if (records.empty()) throw Error::format("{} contains no records; {}", text_of(file), file.advice);
   MeasuredPoints found{.origin = quote(path)};
