@@ -46,7 +46,8 @@ class Builder : public nlohmann::json_sax<Library> {
   }
   bool parse_error(size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
     const bool has_byte = error.id < 200;  // other errors, such as a number out of range, have no position
-    throw JsonError(error.what(), has_byte ? std::optional(byte) : std::nullopt);
+    if (!has_byte) throw JsonError("contains a number that is out of range");
+    throw JsonError(fmt::format("not valid JSON at byte {}", byte));  // counted from 1
   }
 
   Json take() { return std::move(root_); }

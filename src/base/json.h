@@ -22,14 +22,7 @@ namespace laptime {
 // Thrown if a text is not JSON, if a value is not of the requested kind, or if a requested key or element is missing.
 class JsonError : public Error {
  public:
-  explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
-      : Error(message), byte_(byte) {}
-  // The position, counted in bytes from 1, at which the text is not valid JSON. None for any other error, such as a
-  // number outside the range of double.
-  std::optional<size_t> byte() const { return byte_; }
-
- private:
-  std::optional<size_t> byte_;
+  using Error::Error;
 };
 
 // null, a boolean, a number, a string, an array, or an object that keeps its keys in insertion order. Integers are

@@ -15,8 +15,7 @@ Json parse_json(std::string_view text, const std::string& where, int max_depth) 
   try {
     return Json::parse(text);
   } catch (const JsonError& error) {
-    if (!error.byte()) throw Error::format("{}: contains a number that is out of range; correct the file", where);
-    throw Error::format("{}: not valid JSON at byte {}; correct the file", where, *error.byte());
+    throw Error::format("{}: {}; correct the file", where, error.what());
   }
 }
 

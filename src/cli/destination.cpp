@@ -15,7 +15,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/words.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
@@ -186,8 +185,11 @@ std::filesystem::path followed(const std::filesystem::path& path) {
   return error ? target : canonical;
 }
 
-Destination::Destination(std::string file) : path_(std::move(file)) {
-  if (path_.empty()) return;
+bool is_standard_output(std::string_view file) { return file.empty() || file == "-"; }
+
+Destination::Destination(std::string file) {
+  if (is_standard_output(file)) return;
+  path_ = std::move(file);
   target_ = followed(path_).string();
   if (is_special(path_)) {
     special_ = open_special(path_);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "sweep/pipe.h"
 #include "table/text.h"
 
@@ -67,20 +68,24 @@ void print_error_text(std::string_view text);  // writes to standard error, unmo
 // The absolute path after following links; the file itself need not exist.
 std::filesystem::path followed(const std::filesystem::path& path);
 
+// Whether an option that names an output file means standard output: it is empty or "-".
+bool is_standard_output(std::string_view file);
+
 // Standard output or a file. A regular file is replaced atomically by renaming; anything else (a pipe, a device) is
 // opened once and written to directly.
 class Destination {
  public:
-  explicit Destination(std::string file = {});  // throws Error unless the file can be written; empty: standard output
+  explicit Destination(std::string file = {});  // throws Error unless the file can be written
 
   bool is_file() const { return !path_.empty(); }
+  std::string text() const { return is_file() ? quote(path_) : "standard output"; }  // for messages
   TextStyle style() const;                  // the terminal's style; for a file, a style without a width
   void write(std::string_view text) const;  // throws OutputLost
   // The file appears once `produce` has returned, and not at all if `produce` throws.
   void write(const std::function<void(const TextSink&)>& produce) const;
 
  private:
-  std::string path_;
+  std::string path_;    // empty: standard output
   std::string target_;  // the file after following links, so that links are kept
   Descriptor special_;  // open if the target is not a regular file
 };

@@ -169,16 +169,36 @@ std::optional<fs::path> store_path(const std::string& option) {
   return data ? std::optional(*data / "laptime" / "records.sqlite") : std::nullopt;
 }
 
+bool is_store(const std::string& file) {
+  try {
+    return store_schema::kind_of_file(file) == store_schema::FileKind::kStore;
+  } catch (const Error&) {  // not a store; the record reader reports what is wrong with the file
+    return false;
+  }
+}
+
 KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
 
 KnowledgeOf knowledge_in(const std::optional<fs::path>& store) {
+  std::error_code error;
+  if (!store || !fs::exists(*store, error)) return [](const std::string&) { return MachineKnowledge{}; };
+  try {
+    Store::open(*store, Store::Access::kRead);
+  } catch (const StoreUnavailable& unavailable) {
+    print_message(fmt::format("no stored measurement is used: {}", unavailable.what()));
+    return [](const std::string&) { return MachineKnowledge{}; };
+  }
   const auto read = std::make_shared<std::map<std::string, MachineKnowledge>>();  // keyed by device; shared by copies
-  return [path = store, read](const std::string& device) -> MachineKnowledge {
-    std::error_code error;
-    if (!path || !fs::exists(*path, error)) return {};
+  return [path = *store, read](const std::string& device) {
     const auto known = read->find(device);
     if (known != read->end()) return known->second;
-    return read->emplace(device, knowledge_of(Store::open(*path, Store::Access::kRead), device)).first->second;
+    MachineKnowledge knowledge;
+    try {
+      knowledge = knowledge_of(Store::open(path, Store::Access::kRead), device);
+    } catch (const StoreDamaged& damaged) {
+      print_message(fmt::format("no stored measurement is used: {}", damaged.what()));
+    }
+    return read->emplace(device, std::move(knowledge)).first->second;
   };
 }
 
@@ -201,7 +221,7 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
       throw Error::format("standard {} is redirected to {}, {}; redirect it to another file",
                           is_error ? "error" : "output", file.what, quote(file.path.string()));
     }
-    if (!output.path.empty() && same_file(output.path, file.path))
+    if (!is_standard_output(output.path) && same_file(output.path, file.path))
       throw Error::format("{} {}: this is {}; name another file", output.flag, quote(output.path), file.what);
   }
 }

@@ -84,12 +84,14 @@ TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
 
 bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
 
-bool shows_table(const OutputConfig& config) { return is_table(config.output) && config.output_file.empty(); }
+bool shows_table(const OutputConfig& config) {
+  return is_table(config.output) && is_standard_output(config.output_file);
+}
 
 RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned,
                            const std::set<std::string>* stored_runs)
     : config_(config), stored_runs_(stored_runs) {
-  const bool to_file = !config_.output_file.empty();
+  const bool to_file = !is_standard_output(config_.output_file);
   TableStream checked(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
   if (!config_.sort.empty()) sort_records(planned, config_.sort);
   if (config_.sort.empty() && config_.output == OutputFormat::kJsonl)

@@ -85,12 +85,12 @@ void PlanningLine::show(size_t point, const char* stage, Seconds taken) {
   line_.show(point, progress_text(point, names_.size(), names_[point], {.stage = stage}, {}), taken);
 }
 
-ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points) {
+ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points, bool any_failed) {
   if (planned < points.size() || StopSignals::requested()) {
     print_message(fmt::format("interrupted: {} of {} planned", planned, counted(points.size(), "point")));
     return ExitCode::kInterrupted;
   }
-  return any_can_run(points) ? ExitCode::kOk : ExitCode::kFailed;
+  return any_can_run(points) && !any_failed ? ExitCode::kOk : ExitCode::kFailed;
 }
 
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
@@ -254,7 +254,9 @@ std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points,
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
   std::optional<std::filesystem::path> path = store_path(config.store);
   const bool is_default = config.store.empty();
-  if (!path && is_default) print_message("HOME is not set, so records are not kept; name a file with --store");
+  if (!path && is_default)
+    print_message(fmt::format("HOME {}, so records are not kept; name a file with --store",
+                              variable("HOME").empty() ? "is not set" : "is not an absolute path"));
   if (!path) return path;
   try {
     std::error_code error;

@@ -97,9 +97,9 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
   return planned;
 }
 
-// The exit code of a command that plans points: kFailed if no point is supported, as for a command that runs them.
-// Prints a message if the user asked to stop.
-ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points);
+// The exit code of a command that plans points: kFailed if `any_failed` or if no point is supported, as for a command
+// that runs them. Prints a message if the user asked to stop.
+ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points, bool any_failed = false);
 
 // Receives the results of the points of a command.
 struct PointOutput {

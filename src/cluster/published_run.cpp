@@ -2,7 +2,9 @@
 #include "cluster/published_run.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -19,11 +21,32 @@
 namespace laptime {
 namespace {
 
-std::optional<double> whole_number(std::string_view text) {
+// The number that the whole text states, if it is positive.
+std::optional<double> positive_number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return number > 0 && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+// Columns that count something.
+constexpr std::array<std::string_view, 12> kCounts{
+    "gpus",  "nodes",    "parameters", "layers",          "d_model",     "d_ff",
+    "heads", "kv_heads", "vocab",      "sequence_length", "micro_batch", "global_batch_tokens"};
+
+// Throws Error, with `where`, for a cell whose column needs another number.
+void check_numbers(const PublishedRun& run, std::string_view where) {
+  PublishedRun::visit_fields(run, [&](const char* column, const std::string& cell) {
+    if (cell.empty() || std::ranges::find(kCounts, column) == kCounts.end()) return;
+    const std::optional<double> number = positive_number(cell);
+    if (!number || *number != std::floor(*number))
+      throw Error::format("{}: {}: {} is not a positive whole number; write it in digits, or leave the cell empty",
+                          where, column, quote(cell));
+  });
+  const std::optional<double> value = positive_number(run.value);
+  if (!value || *value >= 1e30)
+    throw Error::format("{}: value: {} is not a positive number; leave out rows without a value", where,
+                        quote(run.value));
 }
 
 void check_columns(const std::vector<std::string>& header, std::string_view name) {
@@ -109,10 +132,7 @@ std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string
     PublishedRun::visit_fields(run, [&](const char* column, std::string& cell) {
       cell = cells[static_cast<size_t>(std::ranges::find(header, column) - header.begin())];
     });
-    const std::optional<double> value = whole_number(run.value);
-    if (!value || !(*value > 0 && *value < 1e30))
-      throw Error::format("{}:{}: value: {} is not a positive number; leave out rows without a value", name, begin,
-                          quote(run.value));
+    check_numbers(run, fmt::format("{}:{}", name, begin));
     runs.push_back(std::move(run));
   }
   return runs;

@@ -36,11 +36,12 @@ struct Figure {
   std::string_view unit;
   std::string_view example;
   double least = 0, most = 0;
+  bool is_whole = false;
 };
 constexpr Figure kFlopRate{"FLOP/s", "35.6e12", 1e8, 1e19};
 constexpr Figure kByteRate{"bytes/s", "936e9", 1e8, 1e19};
 constexpr Figure kLaunch{"seconds", "8e-6", 1e-12, 0.1};
-constexpr Figure kCount{"count", "132", 1, 1e6};
+constexpr Figure kCount{"count", "132", 1, 1e6, /*is_whole=*/true};
 constexpr Figure kShare{"fraction of the data sheet", "0.8", 0.01, 1};
 constexpr Figure kRatio{"ratio", "0.9", 0, 100};
 
@@ -48,9 +49,10 @@ double number_of(const Figure& figure, const toml::node& value, const std::strin
   const std::optional<double> number = value.is_number() ? value.value<double>() : std::nullopt;
   if (!number)
     throw Error::format("{}: give a number without quotes, such as {} ({})", where, figure.example, figure.unit);
-  if (!(*number >= figure.least && *number <= figure.most)) {
-    throw Error::format("{}: {:g} ({}) is impossible; give a number such as {}", where, *number, figure.unit,
-                        figure.example);
+  const bool is_possible = *number >= figure.least && *number <= figure.most;
+  if (!is_possible || (figure.is_whole && *number != std::floor(*number))) {
+    throw Error::format("{}: {:g} ({}) is impossible; give a {}number such as {}", where, *number, figure.unit,
+                        figure.is_whole ? "whole " : "", figure.example);
   }
   return *number;
 }

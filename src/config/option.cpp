@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <system_error>
 
 #include "base/error.h"
@@ -14,12 +15,14 @@ namespace {
 
 constexpr size_t kMaxWordBytes = 4096;  // PATH_MAX
 
+constexpr double kUnbounded = 9e18;  // an option with this maximum has no practical upper bound
+
 std::string_view unit_name(const Option& option) { return option.unit == "s" ? "seconds" : option.unit; }
 
 // "64 to 4096 tokens", or "at least 1" for an option without a practical upper bound.
 std::string range_text(const Option& option) {
-  std::string range =
-      option.max >= 9e18 ? fmt::format("at least {}", option.min) : fmt::format("{} to {}", option.min, option.max);
+  std::string range = option.max >= kUnbounded ? fmt::format("at least {}", option.min)
+                                               : fmt::format("{} to {}", option.min, option.max);
   if (!option.unit.empty()) range += fmt::format(" {}", unit_name(option));
   return range;
 }
@@ -65,7 +68,12 @@ void parse_number(const Option& option, std::string_view where, std::string_view
   }
   if (scale != 1) value = static_cast<T>(static_cast<double>(value) * scale);
   if (too_large || !is_in_range(option, static_cast<double>(value))) {
-    throw Error::format("{}: {} is out of range; give {}", where, quote(text), range_text(option));
+    // The range of such an option does not show the bound that is broken here: the largest integer.
+    const bool exceeds_integers =
+        std::is_same_v<T, int64_t> && too_large && option.max >= kUnbounded && !text.starts_with('-');
+    throw Error::format(
+        "{}: {} is out of range; give {}", where, quote(text),
+        exceeds_integers ? fmt::format("at most {}", std::numeric_limits<int64_t>::max()) : range_text(option));
   }
   field = value;
 }

@@ -33,7 +33,7 @@ inline constexpr std::string_view kOutput = "Output";
 
 struct OutputConfig {
   OutputFormat output = OutputFormat::kTable;
-  std::string output_file;          // empty: standard output
+  std::string output_file;          // empty or "-": standard output
   std::string sort;                 // "column[:desc]"; empty: the order of the sweep
   std::string columns = "default";  // names of column sets and columns, joined by commas
   MfuRule mfu = MfuRule::kFull;

@@ -36,8 +36,10 @@ double parse_token_count(std::string_view where, std::string_view text) {
   constexpr double kMost = 1e18;
   const Leading found = leading_number(text);
   for (const Unit& unit : kUnits) {
+    if (!found.is_number || lowered(found.rest) != unit.name) continue;
     const double tokens = found.number * unit.tokens;
-    if (found.is_number && lowered(found.rest) == unit.name && tokens >= 1 && tokens <= kMost) return tokens;
+    if (tokens >= 1 && tokens <= kMost) return tokens;
+    throw Error::format("{}: {} is out of range; give 1 to 1e18 tokens", where, quote(text));
   }
   throw Error::format("{}: {} is not a number of tokens; write for example 500M, 10B, 1.5T or 1000000", where,
                       quote(text));

@@ -128,7 +128,7 @@ void each_document(const DocumentFile& file,
     try {
       document = Json::parse(text);
     } catch (const JsonError& error) {
-      throw Error::format("{}: not JSON ({}); {}", place, std::string_view(error.what()).substr(0, 200), file.advice);
+      throw Error::format("{}: {}; {}", place, error.what(), file.advice);
     }
     take(document, fmt::format("{}: record {}", text_of(file), ++number));
   });

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "model/model_card.h"
@@ -18,7 +19,8 @@ namespace {
 
 constexpr int64_t kBlock = 1 << 18;  // elements per unit of work; each copy to a GPU has a fixed cost
 
-// Calls task(index) for every index, on `threads` threads. Rethrows the first exception of a task.
+// Calls task(index) for every index, on at most `threads` threads: fewer if the system allows no more. Rethrows the
+// first exception of a task.
 void for_each_index(int64_t count, int64_t threads, const std::function<void(int64_t)>& task) {
   std::atomic<int64_t> next{0};
   std::exception_ptr failure;
@@ -34,7 +36,10 @@ void for_each_index(int64_t count, int64_t threads, const std::function<void(int
   };
   {
     std::vector<std::jthread> others;
-    for (int64_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
+    try {
+      for (int64_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {  // this thread does the rest
+    }
     work();
   }
   if (failure) std::rethrow_exception(failure);

@@ -14,6 +14,8 @@
 #include "base/json_field.h"
 #include "base/words.h"
 #include "config/known_models.h"
+#include "config/option_table.h"
+#include "config/run_config.h"
 #include "model/gpt/editions.h"
 
 namespace laptime {
@@ -102,14 +104,14 @@ class Reader {
     check_architecture();
     ModelConfig model;
     model.edition = family_.edition;
-    model.d_model = integer(family_.d_model);
-    model.num_layers = integer(family_.layers);
-    model.num_heads = integer(family_.heads);
+    model.d_model = integer(family_.d_model, "d-model");
+    model.num_layers = integer(family_.layers, "num-layers");
+    model.num_heads = integer(family_.heads, "num-heads");
     if (!json_.has("head_dim") && family_.default_head_dim == 0 && model.d_model % model.num_heads != 0)
       refuse(family_.heads, fmt::format("{}", model.num_heads), fmt::format("give a divisor of {}", model.d_model));
-    model.vocab_size = integer("vocab_size");
+    model.vocab_size = integer("vocab_size", "vocab");
     const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
-    model.d_ff = is_gpt2 ? integer_or(family_.d_ff, 4 * model.d_model) : integer(family_.d_ff);
+    model.d_ff = is_gpt2 ? integer_or(family_.d_ff, 4 * model.d_model, "d-ff") : integer(family_.d_ff, "d-ff");
     model.norm_eps = number_or(family_.eps, family_.default_eps);
     model.weight_tie = truth_or("tie_word_embeddings", family_.is_tied);
     const int64_t positions = integer_or(family_.positions, kUsualPositions);
@@ -129,11 +131,15 @@ class Reader {
     read_.insert(std::string(key));
     return json_.has(key);
   }
-  int64_t integer(std::string_view key) {
+  // A positive integer, up to the maximum of the option with this flag if there is one.
+  int64_t integer(std::string_view key, std::string_view flag = {}) {
     read_.insert(std::string(key));
-    return json_.at(key).integer(1, kMostOfAnything);
+    const std::optional<Option> option = find_option<RunConfig>(flag);
+    return json_.at(key).integer(1, option ? static_cast<int64_t>(option->max) : kMostOfAnything);
   }
-  int64_t integer_or(std::string_view key, int64_t otherwise) { return has(key) ? integer(key) : otherwise; }
+  int64_t integer_or(std::string_view key, int64_t otherwise, std::string_view flag = {}) {
+    return has(key) ? integer(key, flag) : otherwise;
+  }
   double number_or(std::string_view key, double otherwise) { return has(key) ? json_.at(key).number() : otherwise; }
   bool truth_or(std::string_view key, bool otherwise) { return has(key) ? json_.at(key).truth() : otherwise; }
 
@@ -231,12 +237,14 @@ class Reader {
 
   void read_llama(ModelConfig& model) {
     const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: num_heads
-    const int64_t kv_heads = integer_or("num_key_value_heads", is_usual ? family_.default_kv_heads : model.num_heads);
+    const int64_t kv_heads =
+        integer_or("num_key_value_heads", is_usual ? family_.default_kv_heads : model.num_heads, "num-kv-heads");
     if (model.num_heads % kv_heads != 0)
       refuse("num_key_value_heads", fmt::format("{}", kv_heads), fmt::format("give a divisor of {}", model.num_heads));
     if (kv_heads != model.num_heads) model.num_kv_heads = kv_heads;
     const int64_t head_dim = integer_or(
-        "head_dim", family_.default_head_dim > 0 ? family_.default_head_dim : model.d_model / model.num_heads);
+        "head_dim", family_.default_head_dim > 0 ? family_.default_head_dim : model.d_model / model.num_heads,
+        "head-dim");
     if (head_dim % 2 != 0) refuse("head_dim", fmt::format("{}", head_dim), "give an even number: RoPE rotates pairs");
     if (head_dim * model.num_heads != model.d_model) model.head_dim = head_dim;
     model.attn_pdrop = number_or("attention_dropout", 0);

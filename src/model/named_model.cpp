@@ -1,8 +1,6 @@
 // Looks up well-known models, and reads models from config.json files and folders.
 #include "model/named_model.h"
 
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/words.h"
 #include "config/known_models.h"
@@ -53,7 +51,7 @@ std::string shown_name(const fs::path& folder, const ModelConfig& model) {
 
 NamedModel model_of_file(const fs::path& path) {
   const bool is_folder = fs::is_directory(path);
-  const fs::path file = is_folder ? path / "config.json" : path;
+  const fs::path file = config_file_of(path.string());
   const fs::path folder = is_folder ? path : fs::absolute(path).parent_path();
   NamedModel named{.model = read_model_config(file.string()), .weights = {}};
   named.model.name = shown_name(folder, named.model);
@@ -77,6 +75,10 @@ NamedModel model_of_file(const fs::path& path) {
 }
 
 }  // namespace
+
+fs::path config_file_of(std::string_view path) {
+  return fs::is_directory(path) ? fs::path(path) / "config.json" : fs::path(path);
+}
 
 std::optional<NamedModel> named_model(std::string_view name) {
   if (const KnownModel* const known = find_known_model(name)) return NamedModel{config_of(*known), {}};

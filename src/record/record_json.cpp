@@ -29,6 +29,8 @@ void check_meaning(const Record& record) {
                           time.samples.size());
     }
   }
+  if (record.verdict.lost.value_or(0) > 1)
+    throw Error::format("record: 'verdict.lost' is {}, but a share is at most 1", *record.verdict.lost);
 }
 
 // --- list of keys ---
@@ -139,8 +141,7 @@ Record parse_record(std::string_view text) {
   try {
     return record_from_json(Json::parse(text));
   } catch (const JsonError& error) {
-    const std::string what(error.what());
-    throw Error::format("record: not JSON: {}", what.size() > 200 ? what.substr(0, 200) + "..." : what);
+    throw Error::format("record: {}", error.what());
   }
 }
 

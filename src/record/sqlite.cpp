@@ -101,7 +101,7 @@ void Database::fail(int code) {
           kMaxWaits * kWaitMs / 1000));
     case SQLITE_NOTADB: throw Error(text("not a laptime store; name another file with --store"));
     case SQLITE_CORRUPT:
-      throw Damaged(
+      throw StoreDamaged(
           text("damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another file with "
                "--store",
                detail, path));
@@ -113,6 +113,8 @@ void Database::fail(int code) {
                "--store",
                detail));
     case SQLITE_ERROR:
+      if (detail == "malformed JSON")
+        throw StoreDamaged(text("a row is damaged ({}); laptime show tells which", detail));
       throw Error(text(
           "its schema is damaged or does not belong to a laptime store ({}); name another file with --store", detail));
     case SQLITE_NOMEM: throw Error(text("out of memory"));

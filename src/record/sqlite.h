@@ -11,17 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
-
 namespace laptime::sqlite {
 
 class Database;
-
-// Thrown if bytes of the file are corrupt; other parts of the file may still be readable.
-class Damaged : public Error {
- public:
-  using Error::Error;
-};
 
 // One prepared statement. Columns are numbered from 0.
 class Statement {

@@ -20,7 +20,6 @@ namespace laptime {
 namespace {
 
 namespace fs = std::filesystem;
-using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
 
@@ -103,7 +102,7 @@ class Scan {
     try {
       rows.bind(fmt::format("[{}]", joined(ids, ",")));
       for (size_t i = 0; i < ids.size() && rows.step(); ++i) found[i] = listing::read(rows, extent, records[i]);
-    } catch (const Damaged& error) {
+    } catch (const StoreDamaged& error) {
       problem_(error.what());
     }
     rows.reset();
@@ -115,7 +114,7 @@ class Scan {
     try {
       whole_.reset();
       return whole_.bind(id).step();
-    } catch (const Damaged&) {
+    } catch (const StoreDamaged&) {
       return true;
     }
   }
@@ -149,7 +148,7 @@ class Scan {
       Statement rows(database_, sql);
       while (rows.step()) take(rows);
       return true;
-    } catch (const Damaged& error) {
+    } catch (const StoreDamaged& error) {
       problem_(error.what());
       return false;
     }
@@ -249,7 +248,7 @@ bool Store::has_run(std::string_view run) const {
   Statement row(*database_, fmt::format("SELECT 1 FROM {} WHERE run = ?1 LIMIT 1", table));
   try {
     return row.bind(run).step();
-  } catch (const Damaged&) {  // the readable part has no such run
+  } catch (const StoreDamaged&) {  // the readable part has no such run
     return false;
   }
 }

@@ -20,6 +20,12 @@ class StoreUnavailable : public Error {
   bool has_locks_;
 };
 
+// Thrown if bytes of a store are corrupt; other parts of the file may still be readable.
+class StoreDamaged : public Error {
+ public:
+  using Error::Error;
+};
+
 namespace sqlite {
 class Database;
 }

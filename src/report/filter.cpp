@@ -377,7 +377,9 @@ void StoredRecords::each(Extent extent, const Visit& visit) const {
 }
 
 std::string StoredRecords::why_none(const Filter& filter) const {
-  if (filter.is_empty() || !ids_.empty()) return {};
+  if (!ids_.empty()) return {};
+  if (store_.ids(problem_).empty()) return "the store has no records yet";
+  if (filter.is_empty()) return {};
   std::vector<std::string> columns = filter.columns();
   std::ranges::sort(columns);
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());

@@ -99,7 +99,8 @@ class StoredRecords : public Records {
   void each_id(Extent extent, const Store::Visit& visit) const;  // like each, and passes the record's id
 
   // "0 of 4 records match; they have model medium, small", listing the values that the store has in the columns of
-  // `filter`. `filter` must be the one that selected these records. Empty if a record matches or the filter is empty.
+  // `filter`, or that the store has no records. `filter` must be the one that selected these records. Empty if a record
+  // matches or the filter is empty.
   std::string why_none(const Filter& filter) const;
 
   void sort(std::string_view order);

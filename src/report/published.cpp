@@ -34,8 +34,8 @@ template <class Number>
 void read(std::string_view column, const std::string& cell, std::optional<Number>& number) {
   if (cell.empty()) return;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number.emplace());
-  if (error != std::errc() || end != cell.data() + cell.size())
-    throw Error::format("column {}: {} is not a number", column, quote(cell));
+  if (error != std::errc() || end != cell.data() + cell.size() || !(*number >= 0))
+    throw Error::format("column {}: {} is not a number of at least 0", column, quote(cell));
 }
 
 bool is_equal(const JsonObject& config, std::string_view key, const std::optional<int64_t>& number) {

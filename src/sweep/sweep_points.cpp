@@ -9,10 +9,15 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "config/machine.h"
+#include "config/model_presets.h"
 #include "config/option_table.h"
 #include "data/token_data.h"
 #include "data/tokens.h"
+#include "data/weight_files.h"
 #include "data/weights.h"
+#include "model/config_json.h"
+#include "model/named_model.h"
 #include "points/resolve.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
@@ -147,20 +152,42 @@ std::string problem_of(const ResolvedPoint& point, CheckCache& checks) {
   return problem;
 }
 
+// The files at a path of weights, which may be a file, an index or a folder.
+std::vector<std::filesystem::path> files_of_weights(const std::string& path) {
+  std::vector<std::filesystem::path> files{path, std::filesystem::path(path) / kWeightsIndex};
+  try {
+    std::ranges::move(weight_file_paths(path), std::back_inserter(files));
+  } catch (const Error&) {  // check_inputs reports weights that cannot be read
+  }
+  return files;
+}
+
 }  // namespace
 
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points) {
   std::vector<UsedFile> files;
   std::set<std::string> seen;
+  const auto is_new = [&](const std::string& path) { return !path.empty() && seen.insert(path).second; };
   const auto add = [&](const char* what, const std::string& path) {
-    if (!path.empty() && seen.insert(path).second) files.push_back({what, path});
+    if (is_new(path)) files.push_back({what, path});
   };
   add("the sweep file", sweep.file);
+  for (const Axis& axis : sweep.axes) {
+    if (axis.flag != "model") continue;
+    for (const std::string& name : axis.values) {
+      if (is_model_path(name)) add("the model's config.json", config_file_of(name).string());
+    }
+  }
   for (const SweepPoint& point : points) {
-    add("the weights file", point.config.weights);
-    add("the kernels file", point.config.kernels.value_or(""));
-    if (point.config.data.empty()) continue;
-    for (const std::string& file : data_files(point.config.data)) add("the data file", file);
+    const RunConfig& config = point.config;
+    if (is_machine_file(config.device)) add("the machine file", config.device.substr(kMachinePrefix.size()));
+    add("the kernels file", config.kernels.value_or(""));
+    if (is_new(config.weights)) {
+      for (const std::filesystem::path& file : files_of_weights(config.weights))
+        files.push_back({"the weights file", file});
+    }
+    if (config.data.empty()) continue;
+    for (const std::string& file : data_files(config.data)) add("the data file", file);
   }
   return files;
 }

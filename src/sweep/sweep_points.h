@@ -29,7 +29,7 @@ struct UsedFile {
   std::filesystem::path path;
 };
 
-// The sweep file, and the weights, data and kernels files of the points.
+// The sweep file, and the files of the points: models, machines, weights, data and kernels.
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
 // The points with their devices. A point is invalid if its device does not exist, or if its files cannot be read or do

@@ -163,7 +163,9 @@ std::string change_text(double fraction) {
 }
 
 std::string fixed_text(double value, int decimals) {
-  return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "-";
+  constexpr double kLong = 1e6;
+  if (!std::isfinite(value)) return "-";
+  return std::abs(value) < kLong ? fmt::format("{:.{}f}", value, decimals) : fmt::format("{:.3g}", value);
 }
 
 std::vector<int64_t> whole_percents(const std::vector<double>& parts) {

@@ -3,12 +3,14 @@
 #include "analysis/plan_findings.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -98,6 +100,8 @@ TEST(TokenCount, AcceptsUnitsAndRejectsMalformedText) {
   EXPECT_EQ(parse_token_count("--tokens", "10b"), 1e10);
   for (const char* text : {"", "0", "-1", "B", "10X", "1e30", "nan", "inf", "10 B"})
     EXPECT_THROW(parse_token_count("--tokens", text), Error) << text;
+  for (const char* text : {"0", "-1", "2e18", "2000000T"})
+    EXPECT_THAT(test::error_of([&] { parse_token_count("--tokens", text); }), testing::HasSubstr("1 to 1e18"));
   EXPECT_EQ(parse_hourly_price("--price", "2.5/h"), 2.5);
   for (const char* text : {"", "free", "-1", "2/day", "nan"}) EXPECT_THROW(parse_hourly_price("--price", text), Error);
 }

@@ -26,6 +26,12 @@ TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");
 }
 
+TEST(PlanningExit, FailsIfAPointFailed) {
+  const std::vector<ResolvedPoint> points{test::point_of({{"model", "small"}, {"context", "16"}})};
+  EXPECT_EQ(planning_exit(1, points), ExitCode::kOk);
+  EXPECT_EQ(planning_exit(1, points, /*any_failed=*/true), ExitCode::kFailed);
+}
+
 TEST(ProgressText, RoundsTimes) {
   EXPECT_EQ(rough_time(Seconds(0.2)), "1 s");
   EXPECT_EQ(rough_time(Seconds(600)), "10 min");

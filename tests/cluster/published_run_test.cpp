@@ -52,12 +52,38 @@ TEST(PublishedRun, RejectsMalformedTables) {
   EXPECT_THAT(error_of(text), HasSubstr("t.csv:2: value: 'fast' is not a positive number"));
 }
 
+TEST(PublishedRun, RejectsCellsThatAreNoCounts) {
+  for (const auto& [from, to, column, cell] :
+       std::vector<std::array<std::string, 4>>{{",8192,1,", ",\"8,192\",1,", "sequence_length", "8,192"},
+                                               {",64,8,NVLink", ",\"1,024\",8,NVLink", "gpus", "1,024"},
+                                               {",64,8,NVLink", ",abc,8,NVLink", "gpus", "abc"},
+                                               {",64,8,NVLink", ",-8,8,NVLink", "gpus", "-8"},
+                                               {",64,8,NVLink", ",64,none,NVLink", "nodes", "none"},
+                                               {",80,8192,28672", ",2.5,8192,28672", "layers", "2.5"},
+                                               {",80,8192,28672", ",80,0,28672", "d_model", "0"},
+                                               {",80,8192,28672", ",80,8192,inf", "d_ff", "inf"},
+                                               {",64,8,128256", ",1e,8,128256", "heads", "1e"},
+                                               {",64,8,128256", ",64, 8,128256", "kv_heads", " 8"},
+                                               {",128256,", ",-1,", "vocab", "-1"},
+                                               {",8192,1,", ",8192,12abc,", "micro_batch", "12abc"},
+                                               {",1048576,", ",4M,", "global_batch_tokens", "4M"},
+                                               {",70552387584,", ",70B,", "parameters", "70B"}}) {
+    std::string text = std::string(kHeader) + kRow;
+    text.replace(text.rfind(from), from.size(), to);
+    EXPECT_THAT(error_of(text), HasSubstr(fmt::format("t.csv:2: {}: '{}' is not", column, cell)));
+  }
+  EXPECT_EQ(row(",64,8,NVLink", ",,8,NVLink").gpus, "");
+}
+
 constexpr const char* kFiguresHeader =
     "source,hardware,software,edition,model,context_length,batch_size,pass,mode,dtype,arithmetic,certainty,warmup,"
     "steps,status,time_s,std_s,min_s,max_s,note\n";
 
 TEST(PublishedRun, RejectsMalformedTimeTables) {
   EXPECT_THAT(error_of(std::string(kFiguresHeader) + "a,b\n"), HasSubstr("t.csv:2: 2 cells"));
+  EXPECT_THAT(error_of(std::string(kFiguresHeader) +
+                       "me,H100,PyTorch,2025,small,-8,4,forward,eager,float32,tf32,proven,5,10,ok,0.02,,,,\n"),
+              HasSubstr("t.csv:2: column context_length: '-8' is not a number"));
 }
 
 TEST(PublishedRun, ReadsTimeTables) {

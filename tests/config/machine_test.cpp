@@ -124,6 +124,9 @@ TEST(DataSheet, ErrorNamesTheLine) {
               HasSubstr("paper.toml:8: tf32: -1 (FLOP/s) is impossible; give a number such as"));
   EXPECT_THAT(error_of(with("tf32 = \"35.6 TFLOPS\"")),
               HasSubstr("paper.toml:8: tf32: give a number without quotes, such as 35.6e12 (FLOP/s)"));
+  for (const char* line : {"processors = 1.5", "link_devices = 8.5", "eager_figures = 101.7"})
+    EXPECT_THAT(error_of(with(line)), HasSubstr("(count) is impossible")) << line;
+  EXPECT_THAT(error_of(with("processors = 132.0")), HasSubstr("processors is given without"));
   EXPECT_THAT(error_of(with("tf32 = true")), HasSubstr("paper.toml:8: tf32: give a number"));
   EXPECT_THAT(error_of(with("measured_bandwidth = 936")), HasSubstr("936 (bytes/s) is impossible"));
   EXPECT_THAT(error_of("launch = 8\n"), HasSubstr("paper.toml:1: launch: 8 (seconds) is impossible"));

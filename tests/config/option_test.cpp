@@ -61,7 +61,8 @@ TEST(Option, RejectsMalformedOrOutOfRangeIntegers) {
     EXPECT_THAT(refusal("context", text), HasSubstr("out of range")) << text;
   }
   EXPECT_EQ(refusal("seed", "9223372036854775807"), "");
-  EXPECT_THAT(refusal("seed", "9223372036854775808"), HasSubstr("out of range"));
+  EXPECT_THAT(refusal("seed", "9223372036854775808"), HasSubstr("9223372036854775807"));
+  EXPECT_EQ(refusal("seed", "-1"), "here: '-1' is out of range; give at least 0");
 }
 
 TEST(Option, RejectsMalformedOrOutOfRangeNumbers) {

@@ -338,8 +338,8 @@ class CompareFiles(CompareTest):
         self.write("none.json", [])
         (self.folder / "text.json").write_text("hello")
         (self.folder / "empty.json").write_text("")
-        for name, said in (("missing.json", "missing.json"), ("text.json", "not JSON"), ("empty.json", "is empty"),
-                           ("none.json", "contains no records")):
+        for name, said in (("missing.json", "missing.json"), ("text.json", "not valid JSON at byte 1"), ("empty.json", "is empty"),
+                           ("none.json", "contains no records"), ("records.sqlite", "laptime export jsonl")):
             with self.subTest(name):
                 done = self.compare("a.json", name)
                 self.assertEqual(done.returncode, 2)

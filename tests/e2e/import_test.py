@@ -142,7 +142,7 @@ class Import(ProgramTest):
         good = json.dumps(self.stored(self.other)[0])
         for text, said in ((f"{good}\n{{\"name\": 1}}\n", "line 2: record: 'schema_version' is missing"),
                            (f"[{good},\n\n 7]", "line 3: record: expected a JSON object"),
-                           (f"{good}\n{good[:100]}", "line 2: not JSON"), ("a,b\n1,2\n", "line 1: record: not JSON"),
+                           (f"{good}\n{good[:100]}", "line 2: not JSON"), ("a,b\n1,2\n", "line 1: record: not valid JSON at byte 1"),
                            ("", "is empty"), (f"[{good}", "not JSON")):
             (self.folder / "bad.jsonl").write_text(text)
             done = self.imported(self.other, "bad.jsonl", code=2)

@@ -84,6 +84,8 @@ class Output(ProgramTest):
         done = self.laptime("bench", *PREDICTED, "--steps", "1")
         self.assert_ok(done)
         self.assertIn("HOME is not set", done.stderr)
+        self.environment["HOME"] = "relative"
+        self.assertIn("HOME is not an absolute path", self.laptime("bench", *PREDICTED, "--steps", "1").stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
@@ -120,6 +122,19 @@ class Files(ProgramTest):
             self.assertEqual(output.read_text(), "old")
             self.assert_ok(self.bench(*TWO_POINTS, "--output", form, "--output-file", output))
             self.assertTrue(output.read_text().startswith(("[", "{")))
+
+    def test_writes_to_standard_output_by_its_sign(self):
+        for words in (["bench", *TWO_POINTS], ["plan", *TWO_POINTS], ["explain", *TWO_POINTS], ["show"]):
+            for form in ("table", "json", "jsonl"):
+                done = self.laptime(*words, "--store", self.store, "--output", form, "--output-file", "-")
+                self.assert_ok(done)
+                self.assertGreater(len(done.stdout), 10, words)
+        (self.folder / "sweep.toml").write_text("seed = [1, 2]\n")
+        for words in ([], ["sweep.toml", *TWO_POINTS]):
+            done = self.laptime("report", *words, "--store", self.store, "--html", "-")
+            self.assert_ok(done)
+            self.assertTrue(done.stdout.startswith("<!doctype html>"), done.stdout[:100])
+        self.assertFalse((self.folder / "-").exists())
 
     def test_writes_the_table_to_a_file(self):
         self.assert_ok(self.bench(*TWO_POINTS, "--output-file", "table.txt"))

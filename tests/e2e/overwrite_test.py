@@ -2,12 +2,15 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import unittest
+from pathlib import Path
 
-from program import ONE_STEP, PREDICTED, ProgramTest
+from program import ONE_STEP, PREDICTED, TINY, ProgramTest
 
+ROOT = Path(__file__).resolve().parents[2]
 FORMS = ("table", "csv", "json", "jsonl", "markdown")
 
 
@@ -88,6 +91,25 @@ class Overwrite(ProgramTest):
         self.refused(["bench", *PREDICTED, "--weights", "w.safetensors", "--store", "none", "--output", "jsonl",
                       "--output-file", "w.safetensors"], "the weights file")
         self.assertEqual((self.folder / "w.safetensors").read_bytes(), b"weights")
+
+    def test_does_not_replace_models_machines_prices_or_records(self):
+        shutil.copytree(ROOT / "tests/golden_hf/gpt2", self.folder / "model")
+        shutil.copyfile(ROOT / "machines/h100.toml", self.folder / "my.toml")
+        (self.folder / "prices.toml").write_text("h100 = 2.5\n")
+        (self.folder / "old").write_text("#!/bin/sh\n")
+        for name in ("a.json", "b.json"):
+            (self.folder / name).write_text(self.laptime("show", "--store", self.store, "--output", "json").stdout)
+        model = ["plan", "--context", "16", "--batch", "1", "--model"]
+        for words, file in (([*model, "model"], "model/config.json"), ([*model, "model"], "model/model.safetensors"),
+                            ([*model, "model/config.json"], "model/config.json"),
+                            (["plan", *TINY, "--device", "roofline:my.toml"], "my.toml"),
+                            (["plan", "--device", "h100", "--ranks", "8", "--batch", "8", "--price-file", "prices.toml"],
+                             "prices.toml"),
+                            (["compare", "a.json", "b.json"], "a.json"), (["compare", "a.json", "b.json"], "b.json"),
+                            (["compare", "--program", "./old,./old", *PREDICTED], "old")):
+            before = (self.folder / file).read_bytes()
+            self.refused([*words, "--output-file", file], f"--output-file '{file}': this is")
+            self.assertEqual((self.folder / file).read_bytes(), before)
 
     def test_allows_an_output_next_to_the_store(self):
         for form in FORMS:

@@ -97,8 +97,10 @@ class ProgramTest(unittest.TestCase):
 
     def stored(self, store=None) -> list[dict]:
         done = self.laptime("show", "--store", store or self.store, "--output", "json")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return json.loads(done.stdout)
+        records = json.loads(done.stdout)
+        said = "" if records else "laptime: the store has no records yet\n"
+        self.assertEqual((done.returncode, done.stderr), (0, said))
+        return records
 
     def stored_meanwhile(self) -> list[dict]:
         """The records in the test's store while a program writes to it; empty if the store cannot be read yet."""

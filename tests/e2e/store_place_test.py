@@ -135,6 +135,18 @@ class StorePath(ProgramTest):
                 self.assertNotIn("[1/", done.stderr)
         self.assertEqual((self.folder / "short.csv").read_text(), "a,b\n")
 
+    def test_rejects_unusable_stores_before_planning(self):
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
+        (self.folder / "short.sqlite").write_bytes(self.store.read_bytes()[:40_000])
+        (self.folder / "text.txt").write_text("some text\n" * 50)
+        (self.folder / "inner").mkdir()
+        for store, said in (("text.txt", "not a laptime store"), ("inner", "is a directory"),
+                            ("short.sqlite", "damaged")):
+            for words in (["plan"], ["plan", "--mode", "eager,compile"], ["memory"], ["explain"]):
+                done = self.laptime(*words, "--store", store, *PREDICTED)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(said, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -120,6 +120,21 @@ class DamagedStore(ProgramTest):
             self.assertIn("schema version 99", done.stderr)
         self.assertIn("\nseed 20 ", self.laptime("show", "--store", self.store).stdout)
 
+    def test_plans_without_the_measurements_of_a_store_with_a_damaged_row(self):
+        with closing(sqlite3.connect(self.store)) as store:
+            text = store.execute("SELECT json FROM records WHERE id = 3").fetchone()[0].encode()
+        damaged = self.store.read_bytes().replace(text[:1000], b"[" + text[1:1000])
+        self.assertNotEqual(damaged, self.store.read_bytes())
+        self.store.write_bytes(damaged)
+        sound = self.laptime("plan", *PREDICTED, "--store", "none")
+        for words in (["plan"], ["memory"], ["explain"]):
+            done = self.laptime(*words, *PREDICTED, "--store", self.store)
+            self.assert_ok(done)
+            self.assertEqual(done.stderr.count("malformed JSON"), 1, done.stderr)
+            self.assertNotIn("schema", done.stderr)
+        self.assertEqual(self.laptime("plan", *PREDICTED, "--store", self.store).stdout, sound.stdout)
+        self.assertEqual(self.laptime("show", "--store", self.store).returncode, 1)
+
     def test_flipped_bits_hide_few_records(self):
         """A flipped bit hides at most the records of one database page, unless it hits one of the few schema pages."""
         sound = self.store.read_bytes()

@@ -257,7 +257,8 @@ TEST(ConfigJson, ErrorNamesTheKeyOfAValueOutOfRange) {
     document[key] = value;
     return refusal(document);
   };
-  EXPECT_THAT(with(llama(), "num_hidden_layers", 100'000), HasSubstr("config.json: 'num_hidden_layers'"));
+  for (const Json& layers : {Json(100'000), Json(0), Json("six")})
+    EXPECT_THAT(with(llama(), "num_hidden_layers", layers), HasSubstr("from 1 to 4096"));
   EXPECT_THAT(with(llama(), "hidden_size", 1 << 29), HasSubstr("config.json: 'hidden_size'"));
   EXPECT_THAT(with(llama(), "rms_norm_eps", -1), HasSubstr("config.json: 'rms_norm_eps'"));
   EXPECT_THAT(with(llama(), "attention_dropout", 2), HasSubstr("config.json: 'attention_dropout'"));

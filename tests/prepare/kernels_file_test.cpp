@@ -91,11 +91,11 @@ TEST_F(KernelsFile, RejectsOtherFiles) {
   EXPECT_THAT(missing(folder_.string()), HasSubstr("a directory"));
   EXPECT_THAT(refusal(""), AllOf(HasSubstr("choices.json"), HasSubstr("is empty")));
   EXPECT_THAT(refusal(" \n\n"), HasSubstr("is empty"));
-  EXPECT_THAT(refusal("tiles everywhere"), AllOf(HasSubstr("not JSON"), HasSubstr("--output json")));
+  EXPECT_THAT(refusal("tiles everywhere"), AllOf(HasSubstr("not valid JSON at byte 2"), HasSubstr("--output json")));
   EXPECT_THAT(refusal(std::string("\x7f"
                                   "ELF\0\x01\xff\n",
                                   8)),
-              HasSubstr("not JSON"));
+              HasSubstr("not valid JSON at byte 1"));
   EXPECT_THAT(refusal("[{\"kernels\": []}"), HasSubstr("not JSON"));
   EXPECT_THAT(refusal("{\"kernels\": []}\n{\"kernels\""), HasSubstr("line 2: not JSON"));
   EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("nested deeper"));

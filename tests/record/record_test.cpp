@@ -145,6 +145,7 @@ TEST(Record, ErrorNamesWrongType) {
       {"/time/step/samples/1", "x", "'time.step.samples[1]' must be a number"},
       {"/time/step/count", 4, "'time.step.count' is 4, but there are 6 samples"},
       {"/time/step/count", 5.0, "'time.step.count' must be an integer"},
+      {"/verdict/lost", 1e308, "'verdict.lost' is 1e+308, but"},
       {"/time/step/unit", "ms", "'time.step.unit' must be \"s\""},
       {"/memory/peak_bytes", true, "'memory.peak_bytes' must be an integer"},
       {"/memory/peak_bytes", uint64_t{1} << 63U, "'memory.peak_bytes' must be an integer of at most 63 bits"},
@@ -170,10 +171,10 @@ TEST(Record, ErrorNamesMissingFigure) {
 }
 
 TEST(Record, SlowRejectsHostileText) {
-  EXPECT_THAT(parse_error_of(""), HasSubstr("not JSON"));
-  EXPECT_THAT(parse_error_of("{\"name\":"), HasSubstr("not JSON"));
+  EXPECT_THAT(parse_error_of(""), HasSubstr("record: not valid JSON at byte 1"));
+  EXPECT_THAT(parse_error_of("{\"name\":"), HasSubstr("record: not valid JSON at byte 9"));
   EXPECT_THAT(parse_error_of("[]"), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(parse_error_of("\x01\xff"), HasSubstr("not JSON"));
+  EXPECT_THAT(parse_error_of("\x01\xff"), HasSubstr("record: not valid JSON at byte 1"));
   EXPECT_THAT(parse_error_of(std::string(1'000'000, '[')), HasSubstr("nested deeper than the limit of 32"));
   std::string keys = "{";
   for (int i = 0; i < 30'000; ++i) keys += fmt::format("\"k{}\":0,", i);

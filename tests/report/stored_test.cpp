@@ -148,6 +148,13 @@ TEST_F(StoredRecordsTest, ExplainsWhyNoRecordMatches) {
   EXPECT_EQ(stored.why_none(Filter("name = none")), "0 of 3 records match; they have name a, b, c");
 }
 
+TEST_F(StoredRecordsTest, TellsAnEmptyStoreFromAFilterThatMatchesNothing) {
+  execute("DELETE FROM records");
+  const std::string without_filter = records().why_none(Filter(""));
+  EXPECT_NE(without_filter, "");
+  EXPECT_EQ(records("name = none").why_none(Filter("name = none")), without_filter);
+}
+
 TEST_F(StoredRecordsTest, SortOmitsARecordThatBecameUnreadable) {
   StoredRecords stored{store_, Filter(""), [](const std::string&) {}};
   EXPECT_EQ(names(stored, Extent::kNames), "bca");

@@ -20,8 +20,8 @@ inline std::vector<Json> unknown_numbers() {
   return {nullptr, 0, -1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
 }
 
-// Replaces every number in `json` by `number`, except the schema version, the configuration, and counts that a parser
-// compares with the lengths of lists. An integer cannot be null, so it becomes 0 instead.
+// Replaces every number in `json` by `number`, except the schema version, the configuration, and counts and shares that
+// a parser checks. An integer cannot be null, so it becomes 0 instead.
 inline void replace_numbers(Json& json, const Json& number) {
   if (json.is_number()) json = json.is_number_integer() && number.is_null() ? Json(0) : number;
   if (json.is_array()) {
@@ -29,7 +29,7 @@ inline void replace_numbers(Json& json, const Json& number) {
   }
   if (!json.is_object()) return;
   for (auto& [key, value] : json.items()) {
-    const bool is_checked = key == "schema_version" || key == "config" || key == "count";
+    const bool is_checked = key == "schema_version" || key == "config" || key == "count" || key == "lost";
     if (!is_checked) replace_numbers(value, number);
   }
 }

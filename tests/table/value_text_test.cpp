@@ -47,6 +47,8 @@ TEST(Percents, FormatWholePercentsAndChanges) {
   EXPECT_EQ(change_text(0.0341), "+3.4 %");
   EXPECT_EQ(change_text(-0.0341), "-3.4 %");
   EXPECT_EQ(fixed_text(1.0341, 3), "1.034");
+  EXPECT_EQ(fixed_text(-123456.789, 2), "-123456.79");
+  EXPECT_EQ(fixed_text(1e308, 2), "1e+308");
 }
 
 TEST(Percents, WholePercentsAddUpTo100) {

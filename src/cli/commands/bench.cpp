@@ -120,7 +120,7 @@ ExitCode run_points(const BenchCommand& command, const PlacedPoints& placed, con
   RecordOutput records(config, planned, &output.stored_runs);
   // Shows rows on standard error as points finish, unless the records themselves appear on a terminal.
   std::optional<TableStream> table;
-  if (!records.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
+  if (!records.is_live_table() && !(standard_output().is_terminal && is_standard_output(config.output_file)))
     table.emplace(table_style(standard_error(), config, &output.stored_runs), config.columns, RecordList(planned));
   TrainingLines training(config, budget);
   std::string explanations;

@@ -141,6 +141,9 @@ class Gate {
 
 ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
   const OutputConfig& config = command.sweep.output;
+  if (command.programs)
+    reject_overwriting({"--output-file", config.output_file},
+                       {{"a compared program", command.programs->a}, {"a compared program", command.programs->b}});
   const std::array<std::string, 2> names = names_of_sides(command);
   std::vector<SweepPoint> sides;
   for (size_t i = 0; i < 2; ++i) {
@@ -201,6 +204,8 @@ MeasuredPoints read_points(const std::string& path) {
                           .purpose = "record file",
                           .advice = "give records written by `laptime bench --output json`",
                           .limit = int64_t{1} << 30U};
+  if (is_store(path))
+    throw Error::format("{} is a store; write its records with laptime export jsonl, and name that file", quote(path));
   const std::vector<Record> records = read_records(file);
   if (records.empty()) throw Error::format("{} contains no records; {}", text_of(file), file.advice);
   MeasuredPoints found{.origin = quote(path)};
@@ -229,6 +234,8 @@ MeasuredPoints read_points(const std::string& path) {
 }
 
 ExitCode run_files(const CompareCommand& command) {
+  reject_overwriting({"--output-file", command.sweep.output.output_file},
+                     {{"a compared file", command.files[0]}, {"a compared file", command.files[1]}});
   AnswerOutput output(command.sweep.output);
   const MeasuredPoints a = read_points(command.files[0]);
   const MeasuredPoints b = read_points(command.files[1]);

@@ -116,9 +116,9 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
   return records;
 }
 
-SelectedRecords selected_by(const ExportCommand& command, const std::string& file) {
+SelectedRecords selected_by(const ExportCommand& command) {
   try {
-    return {"export", command, {"--output-file", file}, std::span(&kCalibrationSweep, 1)};
+    return {"export", command, {"--output-file", command.output.output_file}, std::span(&kCalibrationSweep, 1)};
   } catch (const Error&) {
     reject_launch_columns(command);
     throw;
@@ -126,18 +126,17 @@ SelectedRecords selected_by(const ExportCommand& command, const std::string& fil
 }
 
 ExitCode run_export(const ExportCommand& command) {
-  const std::string file = command.output.output_file == "-" ? "" : command.output.output_file;
-  SelectedRecords selected = selected_by(command, file);
-  if (file.empty() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
+  SelectedRecords selected = selected_by(command);
+  const Destination destination(command.output.output_file);
+  if (!destination.is_file() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
     throw Error::format("{}: the format is binary and would garble the terminal; name a file with --output-file",
                         where(command));
   }
   const std::vector<TracedRecord> records = chosen_records(selected, command);
-  const Destination destination(file);
   const std::string text = command.format->write(records, command.options.written);
   destination.write(text);
   print_message(fmt::format("{}: {} of {} written to {}", where(command), format_bytes(std::ssize(text)),
-                            counted(records.size(), "record"), file.empty() ? "standard output" : quote(file)));
+                            counted(records.size(), "record"), destination.text()));
   return selected.problems.end();
 }
 

@@ -194,14 +194,17 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   AnswerOutput output(config);
   const PredictedRuns predicted = predict_runs(std::move(runs));
   if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json; a chart: --html");
-  until_reader_goes([&] {
+  // A page on standard output takes the place of the tables there.
+  const bool shows_tables = !html || html->is_file() || !is_standard_output(config.output_file);
+  const auto show_tables = [&] {
     output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
                                                   : published_answer(predicted, options.published, config.verbose));
     output.finish();
-  });
+  };
+  if (shows_tables) until_reader_goes(show_tables);
   if (html) {
     html->write(filled_page("published.js", page_data(predicted, options.published)));
-    print_message(fmt::format("page written to {}", quote(options.html)));
+    print_message(fmt::format("page written to {}", html->text()));
   }
   return ExitCode::kOk;
 }
@@ -275,6 +278,7 @@ ExitCode run_ranks(const PlanCommand& command) {
       }
     }
   }
+  reject_overwriting({"--output-file", config.output_file}, {{"the price file", options.price_file}});
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   require_steps(points);
   const TrainingBudget budget = options.training.budget();
@@ -386,7 +390,9 @@ ExitCode run_plan(const PlanCommand& command) {
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
-  return planning_exit(planned.size(), points);
+  return planning_exit(planned.size(), points, std::ranges::any_of(planned, [](const PlannedPoint& one) {
+                         return one.record.status == Status::kFailed;
+                       }));
 }
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };

@@ -47,26 +47,27 @@ struct ReportCommand : StoreCommand<ReportOptions> {
   std::optional<Sweep> sweep{};  // none: use stored records
 };
 
-void write_page(const Destination& destination, const std::string& name, const PageInput& input) {
+void write_page(const Destination& destination, const PageInput& input) {
   destination.write(page_html(input));
-  print_message(fmt::format("page written to {}", quote(name)));
+  print_message(fmt::format("page written to {}", destination.text()));
 }
 
 ExitCode run_sweep_file(const ReportCommand& command) {
   const std::string& file = command.options.html;
   const std::vector<ResolvedPoint> points = checked_points(*command.sweep, OutputFile{"--html", file});
-  PointOutput output;
-  RecordOutput table(command.sweep->output, planned_records(points), &output.stored_runs);
   const Destination html(file);
+  PointOutput output;
+  std::optional<RecordOutput> table;  // none if standard output is the page
+  if (html.is_file()) table.emplace(command.sweep->output, planned_records(points), &output.stored_runs);
   PageInput input{.records = {}, .traces = {}, .budget = command.options.training.budget()};
   output.add = [&](const PointResult& result) {
-    table.add(result.record);
+    if (table) table->add(result.record);
     input.records.push_back(result.record);
     input.traces.push_back(result.trace);
   };
   output.finish = [&] {
-    table.finish();
-    if (!input.records.empty()) write_page(html, file, input);
+    if (table) table->finish();
+    if (!input.records.empty()) write_page(html, input);
   };
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
@@ -78,7 +79,7 @@ PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget
   if (count == 0) {
     const std::string none = selected.records.why_none(selected.filter);
     throw Error::format("laptime report: {}; laptime show lists the stored records",
-                        none.empty() ? "the store has no records" : none);
+                        none.empty() ? "no stored record can be read" : none);
   }
   if (count > kMostRecords) {
     throw Error::format(
@@ -102,7 +103,7 @@ PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget
 ExitCode run_stored(const ReportCommand& command) {
   SelectedRecords selected("report", command, {"--html", command.options.html}, std::span(&kCalibrationSweep, 1));
   const PageInput input = matching(selected, command.options.training.budget());
-  write_page(Destination(command.options.html), command.options.html, input);
+  write_page(Destination(command.options.html), input);
   return selected.problems.end();
 }
 

@@ -83,14 +83,6 @@ ExitCode run_history(const HistoryCommand& command) {
   return selected.problems.end();
 }
 
-bool is_store(const std::string& file) {
-  try {
-    return store_schema::kind_of_file(file) == store_schema::FileKind::kStore;
-  } catch (const Error&) {  // not a store; the record reader reports what is wrong with the file
-    return false;
-  }
-}
-
 ExitCode run_import(const std::vector<std::string>& files, const std::string& option) {
   const std::optional<std::filesystem::path> path = store_path(option);
   if (!path) throw Error("laptime import: no store to import into; name one with --store");
