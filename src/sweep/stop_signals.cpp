@@ -34,9 +34,9 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // unused by Linux; other programs can send it
     EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // a pipe without a reader
     EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // a file at its size limit (ulimit -f)
-    EndingSignal{SIGILL, SignalAnswer::kCrash},   EndingSignal{SIGTRAP, SignalAnswer::kCrash},
-    EndingSignal{SIGABRT, SignalAnswer::kCrash},  EndingSignal{SIGBUS, SignalAnswer::kCrash},
-    EndingSignal{SIGFPE, SignalAnswer::kCrash},   EndingSignal{SIGSEGV, SignalAnswer::kCrash},
+    EndingSignal{SIGILL, SignalAnswer::kCrash}, EndingSignal{SIGTRAP, SignalAnswer::kCrash},
+    EndingSignal{SIGABRT, SignalAnswer::kCrash}, EndingSignal{SIGBUS, SignalAnswer::kCrash},
+    EndingSignal{SIGFPE, SignalAnswer::kCrash}, EndingSignal{SIGSEGV, SignalAnswer::kCrash},
     EndingSignal{SIGSYS, SignalAnswer::kCrash}};
 
 std::atomic<int> signals_seen;

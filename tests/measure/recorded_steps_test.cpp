@@ -111,7 +111,7 @@ TEST(RecordedPoint, CudaPointHasNoLocalDevice) {
 TEST(RecordedPoint, RejectsIncompleteOrContradictoryOptions) {
   EXPECT_THAT(refusal_of_point({}, {}), HasSubstr("--system is missing"));
   EXPECT_THAT(refusal_of_point({{"model", "small"}, {"batch", "2"}}, kPyTorch), HasSubstr("needs --context"));
-  EXPECT_THAT(refusal_of_point({{"d-model", "64"}}, kPyTorch), HasSubstr("--d-model: describes a model"));
+  EXPECT_THAT(refusal_of_point({{"d-model", "64"}}, kPyTorch), HasSubstr("--d-model describes a model"));
   EXPECT_THAT(refusal_of_point({{"device", "roofline:h100"}}, kPyTorch), HasSubstr("only predicts"));
   EXPECT_THAT(refusal_of_point({{"dtype", "tf32"}}, kPyTorch), HasSubstr("tf32"));
   SystemConfig with_tokens = kPyTorch;

@@ -93,7 +93,8 @@ TEST(Communicate, TwoBucketsOfGradientsAreUnderWayAtMost) {
     size_t most = 0;
     for (const Node& node : graph.nodes) {
       if (node.op == &kWaitForRanks) under_way.erase(node.inputs.front().index);
-      if (node.op == &kAllReduce || node.op == &kReduceScatter) under_way.insert(node.outputs.front().index);
+      if (node.op == &kAllReduce || node.op == &kReduceScatter || node.op == &kReduceScatterInPlace)
+        under_way.insert(node.outputs.front().index);
       most = std::max(most, under_way.size());
     }
     EXPECT_EQ(most, 2U) << name_of(shard);
