@@ -53,7 +53,7 @@ double unaligned_bytes(const Operands& in, const Operands& out) {
 // The work of a launch: everything about it that affects its predicted time.
 struct LaunchWork {
   enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
-  OutputMatrices written;
+  OutputMatrices written{};
   double flops = 0;
   double bytes = 0;
   double unaligned = 0;  // bytes of matrices with unaligned rows, included in `bytes`

@@ -114,21 +114,32 @@ Table plan_table(const std::vector<PlanRow>& rows) {
   return table;
 }
 
-// "3 of 5 points fit into 76.0 GiB; not: medium, large".
-std::string what_fits(const std::vector<PlanRow>& rows) {
+// "medium, large, xl and 2 more"
+std::string some_of(std::vector<std::string> names) {
   constexpr size_t kNamed = 3;
-  std::vector<std::string> others;
+  const size_t count = names.size();
+  names.resize(std::min(count, kNamed));
+  return joined(names, ", ") + (count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
+}
+
+// "3 of 5 points fit into 76.0 GiB; not: medium; no plan: large".
+std::string what_fits(const std::vector<PlanRow>& rows) {
+  std::vector<std::string> too_large;
+  std::vector<std::string> without_plan;
   std::set<std::string> limits;
   for (const PlanRow& row : rows) {
-    if (row.point.record.status != Status::kOk) others.push_back(row.name);
+    const Status status = row.point.record.status;
+    if (status == Status::kOutOfMemory) too_large.push_back(row.name);
+    if (status != Status::kOk && status != Status::kOutOfMemory) without_plan.push_back(row.name);
     if (row.findings.front().has("available_bytes")) limits.insert(usable_words(row.findings.front()));
   }
   const std::string usable = limits.size() == 1 ? " into " + *limits.begin() : "";
-  if (others.empty()) return fmt::format("all {} points fit{}", rows.size(), usable);
-  const size_t count = others.size();
-  others.resize(std::min(count, kNamed));
-  return fmt::format("{} of {} points fit{}; not: {}{}", rows.size() - count, rows.size(), usable, joined(others, ", "),
-                     count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
+  const size_t others = too_large.size() + without_plan.size();
+  if (others == 0) return fmt::format("all {} points fit{}", rows.size(), usable);
+  std::string text = fmt::format("{} of {} points fit{}", rows.size() - others, rows.size(), usable);
+  if (!too_large.empty()) text += "; not: " + some_of(std::move(too_large));
+  if (!without_plan.empty()) text += "; no plan: " + some_of(std::move(without_plan));
+  return text;
 }
 
 void draw_curve(const std::vector<PlanRow>& rows, PointAnswer& answer) {

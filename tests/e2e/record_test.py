@@ -147,7 +147,7 @@ class RecordPipe(RecordTest):
 
     def test_rejects_options_that_do_not_apply(self):
         for words, message in ((["--model", "small"], "--model: also needs --batch"),
-                               (["--context", "16"], "--context: describes a model"),
+                               (["--context", "16"], "--context describes a model"),
                                (["--lr", "1"], "unknown option '--lr'"),
                                (["--system", "laptime"], "--system"),
                                (["--name", "a/b"], "--name: 'a/b' cannot be part of a record's name"),

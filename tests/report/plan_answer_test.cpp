@@ -139,6 +139,13 @@ TEST(PlanAnswer, WarnsAboutDisturbedLaunches) {
                                         "laptime calibrate when it is idle\n"));
 }
 
+TEST(PlanAnswer, PointThatFailsIsNotCalledTooLarge) {
+  Record failed = refused();
+  failed.status = Status::kFailed;
+  const std::string said = text_of(plan_answer({{planned()}, {refused()}, {failed}}, {}), {});
+  EXPECT_THAT(said, testing::StartsWith("1 of 3 points fit into 3.00 GiB; not: large; no plan: large\n"));
+}
+
 TEST(PlanAnswer, ShowsSeveralPointsAsATable) {
   const std::vector<PlannedPoint> points{{planned()}, {refused(), "block", 7, 0}};
   const std::string said = text_of(plan_answer(points, {}), {});
