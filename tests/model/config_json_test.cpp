@@ -259,12 +259,12 @@ TEST(ConfigJson, ErrorNamesTheKeyOfAValueOutOfRange) {
   };
   for (const Json& layers : {Json(100'000), Json(0), Json("six")})
     EXPECT_THAT(with(llama(), "num_hidden_layers", layers), HasSubstr("from 1 to 4096"));
-  EXPECT_THAT(with(llama(), "hidden_size", 1 << 29), HasSubstr("config.json: 'hidden_size'"));
+  EXPECT_THAT(with(llama(), "hidden_size", 1 << 29), HasSubstr("config.json, 'hidden_size'"));
   EXPECT_THAT(with(llama(), "rms_norm_eps", -1), HasSubstr("config.json: 'rms_norm_eps'"));
   EXPECT_THAT(with(llama(), "attention_dropout", 2), HasSubstr("config.json: 'attention_dropout'"));
   EXPECT_THAT(with(llama(), "num_attention_heads", 5), HasSubstr("'num_attention_heads' is 5"));
   EXPECT_THAT(with(llama(), "vocab_size", int64_t{1} << 40), HasSubstr("'vocab_size' is 1099511627776"));
-  EXPECT_THAT(with(gpt2(), "n_layer", 100'000), HasSubstr("config.json: 'n_layer'"));
+  EXPECT_THAT(with(gpt2(), "n_layer", 100'000), HasSubstr("config.json, 'n_layer'"));
   EXPECT_THAT(with(gpt2(), "resid_pdrop", 1), HasSubstr("config.json: 'resid_pdrop'"));
   EXPECT_THAT(with(gpt_neox(), "hidden_dropout", 1), HasSubstr("config.json: 'hidden_dropout'"));
 }
