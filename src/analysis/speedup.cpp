@@ -177,6 +177,7 @@ std::vector<Speedups::Setting> Speedups::settings_of(const Record& record) const
 std::vector<Speedups::Setting> Speedups::baseline_of(const std::set<std::vector<std::string>>& points) {
   std::vector<Setting> settings;
   std::vector<const Values*> all;
+  all.reserve(points.size());
   for (const Values& values : points) all.push_back(&values);
   std::vector<const Values*> left = all;  // the points that may still be the baseline
   std::vector<size_t> varied;

@@ -72,9 +72,9 @@ std::optional<std::filesystem::path> store_path(const std::string& option);
 bool is_store(const std::string& file);
 
 // Returns a function that reads what a store knows about a device, once per device. `option` is the value of --store;
-// `store` is a file. Knowledge is empty if there is no store yet and, after a message, if the store is not accessible
-// or rows are damaged. Both throw Error at once for a file that is not a store; the function also throws Error if the
-// file cannot be read.
+// `store` is a file. Knowledge is empty if there is no store yet and, after a message, if the store's place is not
+// accessible or rows are damaged. Both throw Error at once for a file that is not a store; the function also throws
+// Error if the file cannot be read.
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 #include "base/available_memory.h"
@@ -93,7 +92,8 @@ ParallelPlan with_best_micro_batches(const RunConfig& config, Program program, P
   const std::vector<int64_t> counts = micro_batch_counts(config, choice.layout);
   ParallelPlan best = plan_with(counts.back());
   bool fits = best.fits();
-  for (const int64_t count : counts | std::views::reverse | std::views::drop(1)) {
+  for (size_t i = counts.size() - 1; i-- > 0;) {
+    const int64_t count = counts[i];
     // Fewer micro-batches need more memory, except for a single one, whose gradients need not outlive the step.
     if (!fits && count > 1) continue;
     ParallelPlan plan = plan_with(count);

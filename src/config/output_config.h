@@ -54,7 +54,7 @@ struct OutputConfig {
                  .help = "output format; csv and jsonl have few columns unless --columns all is given; samples is one line "
                          "of CSV per sample", .axis = false, .changes_result = false}, self.output);
     visit(Option{.flag = "output-file", .key = "output_file", .group = kOutput, .help = "file for the records",
-                 .otherwise = "standard output", .axis = false, .changes_result = false, .value = "FILE"},
+                 .otherwise = "-, standard output", .axis = false, .changes_result = false, .value = "FILE"},
           self.output_file);
     visit(Option{.flag = "sort", .key = "sort", .group = kOutput, .help = "order of the rows",
                  .otherwise = "the order of the sweep", .axis = false, .changes_result = false,

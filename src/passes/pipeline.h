@@ -25,8 +25,7 @@ struct PipelineOptions {
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
   LowerKept lower_kept = LowerKept::kNone;
-  int64_t bucket_bytes =
-      0;  // minimum bytes per communication between ranks; 0 if there is one rank, which does not communicate
+  int64_t bucket_bytes = 0;  // minimum bytes per communication between ranks; 0: there is one rank
 };
 
 // Called with "model" and the graph before the first pass, then after each pass with its name and the resulting graph.

@@ -39,7 +39,7 @@ struct TraceBuffer {
   int64_t bytes = 0;       // requested size; the allocation is rounded up
   int64_t offset = 0;      // from the start of the step's arena, or of the resident block
   bool resident = false;   // lives for the whole run
-  bool saved = false;      // written by forward and read by backward; not a parameter, gradient or state
+  bool saved = false;      // written by set-up or forward and read by backward; not a parameter, gradient or state
   int64_t first = 0;       // first launch that uses the buffer; 0 for a resident buffer
   int64_t last = 0;        // last launch that needs the buffer; the number of launches if it outlives the step
 };

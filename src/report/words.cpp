@@ -318,7 +318,7 @@ std::string phase_peaks(const std::vector<Finding>& findings) {
     if (finding.kind == "phase_peak")
       parts.push_back(fmt::format("{} {}", finding.subject, brief_bytes(finding.integer("bytes"))));
   }
-  return parts.size() < 2 ? "" : fmt::format("peak in {}", joined(parts, ", "));
+  return parts.size() < 2 ? "" : fmt::format("tensors alone: {}", joined(parts, ", "));
 }
 
 std::string brief_seconds(double seconds) { return value_text(seconds, Unit::kSeconds); }

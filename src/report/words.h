@@ -20,7 +20,7 @@ std::string words_of(const std::vector<Finding>& findings, std::string_view kind
 std::string profile_headline(const std::vector<Finding>& findings);
 // "optimizer state 261 MiB 45 %", largest first, at most `count` entries; the rest is summed.
 std::vector<std::string> memory_shares(const std::vector<Finding>& findings, size_t count);
-// "peak in forward 491 MiB, backward 523 MiB, optimizer 581 MiB"; empty for fewer than two phases.
+// "tensors alone: forward 491 MiB, backward 523 MiB, optimizer 581 MiB"; empty for fewer than two phases.
 std::string phase_peaks(const std::vector<Finding>& findings);
 
 // Seconds and bytes with three digits: "1.10 s", "581 MiB".

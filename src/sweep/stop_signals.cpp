@@ -29,14 +29,13 @@ constexpr std::array kEndingSignals{
     EndingSignal{SIGALRM, SignalAnswer::kStop},    // the end of kGrace, or sent by another program
     EndingSignal{SIGVTALRM, SignalAnswer::kStop},  // a timer that laptime does not set; other programs can send it
     EndingSignal{SIGPROF, SignalAnswer::kStop},    // a profiler's timer, unless the profiler handles it
-    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // asynchronous I/O, which laptime does not use; other programs can
-                                                   // send it
+    EndingSignal{SIGPOLL, SignalAnswer::kStop},    // asynchronous I/O, which laptime does not use
     EndingSignal{SIGSTKFLT, SignalAnswer::kStop},  // unused by Linux; other programs can send it
     EndingSignal{SIGPIPE, SignalAnswer::kIgnore},  // a pipe without a reader
     EndingSignal{SIGXFSZ, SignalAnswer::kIgnore},  // a file at its size limit (ulimit -f)
-    EndingSignal{SIGILL, SignalAnswer::kCrash}, EndingSignal{SIGTRAP, SignalAnswer::kCrash},
-    EndingSignal{SIGABRT, SignalAnswer::kCrash}, EndingSignal{SIGBUS, SignalAnswer::kCrash},
-    EndingSignal{SIGFPE, SignalAnswer::kCrash}, EndingSignal{SIGSEGV, SignalAnswer::kCrash},
+    EndingSignal{SIGILL, SignalAnswer::kCrash},   EndingSignal{SIGTRAP, SignalAnswer::kCrash},
+    EndingSignal{SIGABRT, SignalAnswer::kCrash},  EndingSignal{SIGBUS, SignalAnswer::kCrash},
+    EndingSignal{SIGFPE, SignalAnswer::kCrash},   EndingSignal{SIGSEGV, SignalAnswer::kCrash},
     EndingSignal{SIGSYS, SignalAnswer::kCrash}};
 
 std::atomic<int> signals_seen;

@@ -1,8 +1,10 @@
 // Plans of steps on several ranks, the search for the fastest plan, and price files.
 #include "cluster/parallel_plan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -299,7 +301,7 @@ TEST(ParallelPlan, SlowSearchFindsWhatAnyNumberOfMicroBatchesReaches) {
 }
 
 TEST(ParallelPlan, PredictsAMachineOfTheUsersFile) {
-  const std::string path = testing::TempDir() + "/own.toml";
+  const std::string path = fmt::format("{}own_{}.toml", testing::TempDir(), getpid());
   std::filesystem::copy_file(std::string(LAPTIME_SOURCE_DIR) + "/machines/h100.toml", path,
                              std::filesystem::copy_options::overwrite_existing);
   SharePlans plans;
@@ -310,6 +312,7 @@ TEST(ParallelPlan, PredictsAMachineOfTheUsersFile) {
     return plan.time.step;
   };
   EXPECT_EQ(seconds(path), seconds("h100"));
+  std::filesystem::remove(path);
 }
 
 TEST(ParallelPlan, StatesWhyNoLayoutCanBePredicted) {

@@ -113,7 +113,7 @@ GuardedTensor rotated(const OpCard& op, RopeForm form, DType dtype, const Shape&
 }
 
 // Threads rotate several heads of a position if there are enough rows. 19 heads leave a smaller group at the end.
-TEST(Rope, HeadsThatShareThreadsHaveTheSameBits) {
+TEST(Rope, SlowHeadsThatShareThreadsHaveTheSameBits) {
   struct Case {
     const OpCard* op;
     RopeForm form;

@@ -34,8 +34,8 @@ TEST(MemoryAnswer, SummaryStartsWithThePeak) {
   optimizer state 1.95 KiB 46 %   parameters 1000 B 23 %
   saved activations 650 B 15 %   gradients 500 B 11 %
   all else 222 B 5 %
-  peak in forward 3.96 KiB, backward 4.06 KiB, optimizer
-  3.43 KiB; forward saves 658 B, 300 B per layer
+  tensors alone: forward 3.96 KiB, backward 4.06 KiB,
+  optimizer 3.43 KiB; forward saves 658 B, 300 B per layer
 4.06 KiB |             ####################################
 2.94 KiB |#################################################
          |.................................................

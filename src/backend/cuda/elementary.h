@@ -1,5 +1,5 @@
-// Elementary functions built from the GPU's approximate instructions (ex2.approx, rcp.approx), each of which has an
-// error of about one unit in the last place of float32.
+// Elementary functions built from the GPU's approximate instructions (such as ex2.approx), each of which has an error
+// of about one unit in the last place of float32.
 #pragma once
 
 #include <cmath>

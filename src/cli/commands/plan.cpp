@@ -252,7 +252,7 @@ Prices prices_of(const std::vector<ResolvedPoint>& points, const PlanOptions& op
   if (file.empty()) return {};
   std::set<std::string> names;
   for (const ResolvedPoint& point : points) names.insert(priced_name(point.config.device));
-  const Prices prices = read_prices(file, names);
+  Prices prices = read_prices(file, names);
   std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
   if (sorts && !names.empty())
     throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
@@ -294,10 +294,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
-  std::vector<PointAnswer> searches;
-  // In a search among layouts of one device, the fastest is the cheapest. Several searches are compared by cost.
-  ParallelQuery of_search = query;
-  if (points.size() * all_ranks.size() > 1) of_search.sort = ParallelSort::kTime;
+  std::vector<std::vector<ParallelPlan>> searches;  // of --best
   bool is_any_supported = false;
   // Names omit the device, which has its own column.
   const auto name_of = [](const ResolvedPoint& point) {
@@ -313,8 +310,8 @@ ExitCode run_ranks(const PlanCommand& command) {
         std::vector<ParallelPlan> found = best_plans(point.config, options.program, ranks, shares);
         for (ParallelPlan& plan : found) plan.point = name;
         is_any_supported = is_any_supported || !found.empty();
-        searches.push_back(best_answer(found, of_search));
-        if (!found.empty()) plans.push_back(std::move(found.front()));
+        if (!found.empty()) plans.push_back(found.front());
+        searches.push_back(std::move(found));
       }
       continue;
     }
@@ -331,9 +328,12 @@ ExitCode run_ranks(const PlanCommand& command) {
       plans.push_back(std::move(plan));
     }
   }
-  // Compares the results of several searches before it shows each.
+  // Compares the results of several searches before it shows each. Among layouts of one device, the fastest is also the
+  // cheapest, so only the comparison is by cost.
+  ParallelQuery of_search = query;
+  if (plans.size() > 1) of_search.sort = ParallelSort::kTime;
   if (!options.best || plans.size() > 1) output.add(parallel_answer(std::move(plans), query));
-  for (PointAnswer& search : searches) output.add(std::move(search));
+  for (const std::vector<ParallelPlan>& search : searches) output.add(best_answer(search, of_search));
   output.finish();
   return is_any_supported ? ExitCode::kOk : ExitCode::kFailed;
 }
