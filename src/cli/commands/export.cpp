@@ -84,7 +84,7 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
   });
   const size_t count = records.size();
   if (count == 0) {
-    if (const std::string none = selected.records.why_none({}); !none.empty())
+    if (const std::string none = selected.records.why_none(Filter("")); !none.empty())
       throw Error::format("{}: {}", where(command), none);  // the store is empty
     throw Error::format(
         "{}: no stored record matches{}; laptime show lists the records (those of laptime calibrate match only if the "
