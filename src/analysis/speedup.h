@@ -1,7 +1,6 @@
 // Speedups: how many times faster a record is than its run's baseline, and the gain from not lowering composites.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -47,10 +46,10 @@ std::optional<double> uncertainty_of(const Record& record, std::string_view phas
 // the command may take records of earlier runs from the store.
 //
 // A run's baseline differs from a row only in options that determine how a step is computed (number type, mode,
-// threads, ranks, recomputation, ...), among those that the run varies. One option after the other, the baseline is
-// among the points that have float32 or eager mode, if there are any, and for every other option among those with the
-// plainest value: none or false, else the smallest number, else the first by name. The order of rows does not matter. A
-// run that varies none of these options has no baseline.
+// threads, ranks, recomputation, ...), among those that the run varies. Each option in turn narrows the points down to
+// those with its usual value (float32, eager mode) if there are any, and otherwise to those with the plainest value:
+// none or false, else the smallest number, else the first by name. The order of rows does not matter. A run that varies
+// none of these options has no baseline.
 class Speedups {
  public:
   // Call for each row of the table, measured or not, before comparing any row, because the rows determine which options
@@ -89,7 +88,7 @@ class Speedups {
   // The baseline's value of an option that a run varies.
   struct Setting {
     std::string_view key;
-    std::string value;  // an unknown number of threads is empty
+    std::string value;  // empty for a number of threads that is not known
     bool is_implied;    // in every point of the run, the options before this one determine its value
   };
   struct Run {

@@ -180,23 +180,27 @@ bool is_store(const std::string& file) {
 KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
 
 KnowledgeOf knowledge_in(const std::optional<fs::path>& store) {
+  KnowledgeOf nothing = [](const std::string&) { return MachineKnowledge{}; };
+  const auto say_unused = [](const Error& why) {
+    print_message(fmt::format("no stored measurement is used: {}", why.what()));
+  };
   std::error_code error;
-  if (!store || !fs::exists(*store, error)) return [](const std::string&) { return MachineKnowledge{}; };
+  if (!store || !fs::exists(*store, error)) return nothing;
   try {
     Store::open(*store, Store::Access::kRead);
   } catch (const StoreUnavailable& unavailable) {
-    print_message(fmt::format("no stored measurement is used: {}", unavailable.what()));
-    return [](const std::string&) { return MachineKnowledge{}; };
+    say_unused(unavailable);
+    return nothing;
   }
   const auto read = std::make_shared<std::map<std::string, MachineKnowledge>>();  // keyed by device; shared by copies
-  return [path = *store, read](const std::string& device) {
+  return [path = *store, read, say_unused](const std::string& device) {
     const auto known = read->find(device);
     if (known != read->end()) return known->second;
     MachineKnowledge knowledge;
     try {
       knowledge = knowledge_of(Store::open(path, Store::Access::kRead), device);
     } catch (const StoreDamaged& damaged) {
-      print_message(fmt::format("no stored measurement is used: {}", damaged.what()));
+      say_unused(damaged);
     }
     return read->emplace(device, std::move(knowledge)).first->second;
   };

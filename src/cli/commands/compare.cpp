@@ -317,9 +317,8 @@ constinit const Command kCompare{
         "Takes the options of bench; the option with two values defines A and B: laptime compare --mode eager,compile. "
         "Each round runs both in random order, each in a separate process. At least 8 rounds run; they end "
         "once the ratio is known to within half of --within, or once twice the time of --budget is spent. B is faster "
-        "or slower if the "
-        "99 % "
-        "interval of the ratio excludes 1 and extends beyond --within. --program measures one point with two builds. "
+        "or slower if the 99 % interval of the ratio excludes 1 and extends beyond --within. --program measures one "
+        "point with two builds. "
         "Two files of records, as bench --output json or peers/run writes them, are matched by name; records with the "
         "same name are one point.",
     .options = compare_options,
