@@ -57,8 +57,8 @@ std::vector<std::string> GrowingTable::texts_of(const TableRow& row) const {
   for (size_t i = 0; i < row.cells.size(); ++i) {
     const Json& value = row.cells[i].value;
     const Unit unit = table_.columns[i].unit;
-    const bool is_too_large = scales_[i] && value.is_number() && outgrows(*scales_[i], value.get<double>(), unit);
-    const std::optional<Scale> scale = is_too_large ? std::nullopt : scales_[i];
+    const bool has_own_scale = scales_[i] && value.is_number() && misfits(*scales_[i], value.get<double>(), unit);
+    const std::optional<Scale> scale = has_own_scale ? std::nullopt : scales_[i];
     texts[i] = terminal_text(cell_text(row.cells[i], table_.columns[i], scale), style_.unicode);
   }
   return texts;

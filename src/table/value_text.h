@@ -22,9 +22,9 @@ struct Scale {
 // "ms" for 0.0123 s; none for a unit without multiples.
 std::optional<Scale> scale_of(double value, Unit unit);
 
-// True if a value is too large for a scale: it has five or more digits before the decimal point, and a larger scale
-// exists.
-bool outgrows(const Scale& scale, double value, Unit unit);
+// True if a value is hard to read in a scale: it has five or more digits before the decimal point, or two zeros
+// follow the point, and a better scale exists.
+bool misfits(const Scale& scale, double value, Unit unit);
 
 // A common scale for values shown side by side, based on their geometric mean. None unless some value is known and
 // nonzero.
