@@ -92,12 +92,11 @@ Finding time_finding(const Record& record, double seconds, bool is_bound) {
   return {.kind = "predicted_time", .subject = pass_name(record), .values = std::move(values)};
 }
 
-void add_published(const Record& record, const std::string& machine, std::vector<Finding>& findings) {
+void add_published(const Record& record, std::vector<Finding>& findings) {
   if (!is_bound(record.prediction)) {
-    const DataSheet sheet = find_machine(machine);
-    const PublishedRuns& runs = record.config.text("mode") == "eager" ? sheet.eager : sheet.compile;
-    if (runs.figures == 0) return;
-    add(findings, "published_figures", sheet.name, {{"figures", runs.figures}, {"median_error", runs.error}});
+    const Prediction& prediction = record.prediction;
+    if (prediction.earlier && prediction.median_error)
+      add(findings, "measured_times", "", {{"times", *prediction.earlier}, {"median_error", *prediction.median_error}});
     return;
   }
   const auto ratio = published_ratio(record.config.text("dtype"), record.config.text("mode"));
@@ -186,7 +185,7 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
   const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
   if (seconds) {
     findings.push_back(time_finding(record, *seconds, is_bound(record.prediction)));
-    if (!machine.empty()) add_published(record, machine, findings);
+    if (!machine.empty()) add_published(record, findings);
     add_training(record, budget, is_bound(record.prediction), findings);
   }
   if (point.launches && seconds && *seconds > 0) {

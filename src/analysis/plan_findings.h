@@ -38,7 +38,7 @@ struct PlannedPoint {
 // predicted_time  time_s, low_s, high_s, forward_s, backward_s, optimizer_s, tokens_per_second, basis, newest,
 //                 measured_share, disturbed_share, disturbance, is_bound
 // published_runs  times, median, low, high: published times divided by the bound
-// published_figures  figures, median_error: published times against which "reached rates" predictions were checked
+// measured_times  times, median_error: the times against which predictions by "reached rates" were checked
 // training_time   as training_time() below, with is_bound; a bound's intervals come from published runs
 // launch_bound    launches, launch_s, share, below_context
 // largest         batch, context, batch_without_recompute, context_without_recompute

@@ -144,7 +144,7 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
           std::min(plan.available, static_cast<double>(parse_bytes("--memory-limit", *config.memory_limit)));
     plan.bytes = bytes_of(plan.run, plans);
     plan.time = time_of(plan.run, plans);
-    if (const PublishedRuns errors = known_errors(plan.run); errors.has_interval()) {
+    if (const KnownRuns errors = known_errors(plan.run); errors.has_interval()) {
       plan.low = plan.time.step * errors.low;
       plan.high = plan.time.step * errors.high;
     }

@@ -121,7 +121,7 @@ void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {
   one.predicted = of(seconds);
   one.published_seconds = of(one.value());
   one.predicted_seconds = seconds;
-  const PublishedRuns errors = known_errors(described);
+  const KnownRuns errors = known_errors(described);
   if (!errors.has_interval()) return;
   one.low = std::min(of(seconds * errors.low), of(seconds * errors.high));
   one.high = std::max(of(seconds * errors.low), of(seconds * errors.high));

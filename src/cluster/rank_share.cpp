@@ -182,10 +182,10 @@ RankBytes bytes_of(const DescribedRun& run, SharePlans& plans) {
   return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
 }
 
-PublishedRuns known_errors(const DescribedRun& run) {
+KnownRuns known_errors(const DescribedRun& run) {
   const DataSheet machine = machine_of(run);
   if (run.step.layout.ranks > 1) return machine.parallel;
-  return config_as(run.config, run.program).mode == Mode::kEager ? machine.eager : machine.compile;
+  return known_runs(machine, run.program, config_as(run.config, run.program).mode);
 }
 
 }  // namespace laptime

@@ -62,6 +62,6 @@ ParallelTime time_of(const DescribedRun& run, SharePlans& plans);
 RankBytes bytes_of(const DescribedRun& run, SharePlans& plans);
 
 // The deviation of published times from predictions for comparable runs; `figures` is 0 if there are none.
-PublishedRuns known_errors(const DescribedRun& run);
+KnownRuns known_errors(const DescribedRun& run);
 
 }  // namespace laptime

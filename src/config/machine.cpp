@@ -65,12 +65,6 @@ template <auto Member, const Figure& figure>
 constexpr auto kNumber = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   machine.*Member = static_cast<std::remove_cvref_t<decltype(machine.*Member)>>(number_of(figure, value, where));
 };
-template <auto Runs, auto Member, const Figure& figure>
-constexpr auto kOfRuns = [](DataSheet& machine, const toml::node& value, const std::string& where) {
-  auto& number = machine.*Runs.*Member;
-  number = static_cast<std::remove_cvref_t<decltype(number)>>(number_of(figure, value, where));
-};
-
 constexpr auto kKind = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   parse_value(Option{.flag = "kind of machine"}, where, text_of_node(value, where), machine.kind);
 };
@@ -109,18 +103,6 @@ constexpr std::array kFields{
     Field{"host_forward", "", kNumber<&DataSheet::host_forward, kLaunch>},
     Field{"host_compiled", "", kNumber<&DataSheet::host_compiled, kLaunch>},
     Field{"reached_source", "", kText<&DataSheet::reached_source>},
-    Field{"eager_figures", "", kOfRuns<&DataSheet::eager, &PublishedRuns::figures, kCount>},
-    Field{"eager_error", "", kOfRuns<&DataSheet::eager, &PublishedRuns::error, kRatio>},
-    Field{"eager_low", "", kOfRuns<&DataSheet::eager, &PublishedRuns::low, kRatio>},
-    Field{"eager_high", "", kOfRuns<&DataSheet::eager, &PublishedRuns::high, kRatio>},
-    Field{"compile_figures", "", kOfRuns<&DataSheet::compile, &PublishedRuns::figures, kCount>},
-    Field{"compile_error", "", kOfRuns<&DataSheet::compile, &PublishedRuns::error, kRatio>},
-    Field{"compile_low", "", kOfRuns<&DataSheet::compile, &PublishedRuns::low, kRatio>},
-    Field{"compile_high", "", kOfRuns<&DataSheet::compile, &PublishedRuns::high, kRatio>},
-    Field{"parallel_figures", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::figures, kCount>},
-    Field{"parallel_error", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::error, kRatio>},
-    Field{"parallel_low", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::low, kRatio>},
-    Field{"parallel_high", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::high, kRatio>},
     Field{"link_bandwidth", "", kNumber<&DataSheet::link_bandwidth, kByteRate>},
     Field{"link_devices", "", kNumber<&DataSheet::link_devices, kCount>},
     Field{"network_bandwidth", "", kNumber<&DataSheet::network_bandwidth, kByteRate>},
@@ -129,18 +111,41 @@ constexpr std::array kFields{
     Field{"link_source", "", kText<&DataSheet::link_source>},
 };
 
-// Groups of keys that must be given together: the fractions of peak that programs reach, the links, and the errors of
-// past predictions (PublishedRuns).
+// Groups of keys that must be given together: the fractions of peak that programs reach, and the links.
 constexpr std::array<std::string_view, 10> kReachedKeys{
     "processors",        "cache",        "reached_float32", "reached_tf32",  "reached_tensor", "reached_bandwidth",
     "reached_attention", "host_forward", "host_compiled",   "reached_source"};
 constexpr std::array<std::string_view, 6> kLinkKeys{"link_bandwidth", "link_devices", "network_bandwidth",
                                                     "link_latency",   "reached_link", "link_source"};
-constexpr std::array<std::string_view, 4> kEagerKeys{"eager_figures", "eager_error", "eager_low", "eager_high"};
-constexpr std::array<std::string_view, 4> kCompileKeys{"compile_figures", "compile_error", "compile_low",
-                                                       "compile_high"};
-constexpr std::array<std::string_view, 4> kParallelKeys{"parallel_figures", "parallel_error", "parallel_low",
-                                                        "parallel_high"};
+struct RunsField {
+  std::array<std::string_view, 4> keys;
+  KnownRuns DataSheet::*runs;
+};
+constexpr std::array kRunsFields{
+    RunsField{{"eager_figures", "eager_error", "eager_low", "eager_high"}, &DataSheet::eager},
+    RunsField{{"compile_figures", "compile_error", "compile_low", "compile_high"}, &DataSheet::compile},
+    RunsField{{"parallel_figures", "parallel_error", "parallel_low", "parallel_high"}, &DataSheet::parallel},
+    RunsField{{"laptime_eager_figures", "laptime_eager_error", "laptime_eager_low", "laptime_eager_high"},
+              &DataSheet::laptime_eager},
+    RunsField{{"laptime_compile_figures", "laptime_compile_error", "laptime_compile_low", "laptime_compile_high"},
+              &DataSheet::laptime_compile}};
+
+// Sets a value of known runs; returns false if the key belongs to none.
+bool set_runs(DataSheet& machine, std::string_view key, const toml::node& value, const std::string& where) {
+  for (const RunsField& field : kRunsFields) {
+    KnownRuns& runs = machine.*field.runs;
+    const auto [figures, error, low, high] = field.keys;
+    if (key == figures) {
+      runs.figures = static_cast<int64_t>(number_of(kCount, value, where));
+    } else if (key == error || key == low || key == high) {
+      (key == error ? runs.error : key == low ? runs.low : runs.high) = number_of(kRatio, value, where);
+    } else {
+      continue;
+    }
+    return true;
+  }
+  return false;
+}
 
 void check_together(const toml::table& table, std::span<const std::string_view> keys, std::string_view name) {
   const auto is_given = [&](std::string_view key) { return table.contains(key); };
@@ -151,13 +156,15 @@ void check_together(const toml::table& table, std::span<const std::string_view> 
                         joined(keys, ", "));
 }
 
-void check_runs(const toml::table& table, const std::array<std::string_view, 4>& keys, const PublishedRuns& runs,
-                std::string_view name) {
-  check_together(table, keys, name);
-  const auto [figures, error, low, high] = keys;
-  if (runs.figures > 0 && !(runs.low > 0 && runs.low <= runs.high))
-    throw Error::format("{}: {} = {:g} and {} = {:g} are not a range; give ratios above 0, the smaller one as {}", name,
-                        low, runs.low, high, runs.high, low);
+void check_runs(const toml::table& table, const DataSheet& machine, std::string_view name) {
+  for (const RunsField& field : kRunsFields) {
+    check_together(table, field.keys, name);
+    const KnownRuns& runs = machine.*field.runs;
+    const auto [figures, error, low, high] = field.keys;
+    if (runs.figures > 0 && !(runs.low > 0 && runs.low <= runs.high))
+      throw Error::format("{}: {} = {:g} and {} = {:g} are not a range; give ratios above 0, the smaller one as {}",
+                          name, low, runs.low, high, runs.high, low);
+  }
 }
 
 void check_ceilings(const DataSheet& machine, std::string_view name) {
@@ -201,12 +208,13 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
   DataSheet machine;
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string where = fmt::format("{}:{}: {}", name, entry.position.line, entry.key);
+    if (set_runs(machine, entry.key, *entry.value, where)) continue;
     const auto field =
         std::find_if(kFields.begin(), kFields.end(), [&](const Field& one) { return one.key == entry.key; });
     if (field == kFields.end()) {
       std::vector<std::string_view> keys;
-      keys.reserve(kFields.size());
       for (const Field& one : kFields) keys.push_back(one.key);
+      for (const RunsField& runs : kRunsFields) keys.insert(keys.end(), runs.keys.begin(), runs.keys.end());
       throw Error::format("{}:{}: unknown key {}{} (keys: {})", name, entry.position.line, quote(entry.key),
                           did_you_mean(entry.key, keys), joined(keys, ", "));
     }
@@ -220,9 +228,7 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
   check_ceilings(machine, name);
   check_together(table, kReachedKeys, name);
   check_together(table, kLinkKeys, name);
-  check_runs(table, kEagerKeys, machine.eager, name);
-  check_runs(table, kCompileKeys, machine.compile, name);
-  check_runs(table, kParallelKeys, machine.parallel, name);
+  check_runs(table, machine, name);
   machine.name = std::filesystem::path(name).stem().string();
   return machine;
 }

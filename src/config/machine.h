@@ -27,8 +27,8 @@ constexpr auto choices_of(Program) {
 enum class MachineKind : uint8_t { kGpu, kCpu };
 constexpr auto choices_of(MachineKind) { return choices<MachineKind>("gpu", "cpu"); }
 
-// How far published times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
-struct PublishedRuns {
+// How far known times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
+struct KnownRuns {
   int64_t figures = 0;
   double error = 0;  // median error, as a fraction
   double low = 0, high = 0;
@@ -65,7 +65,9 @@ struct DataSheet {
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // optional; `parallel`: runs on several devices, others: on one
+  // All optional. Published runs of other programs on one device, of all programs on several, and laptime's own runs on
+  // one device.
+  KnownRuns eager{}, compile{}, parallel{}, laptime_eager{}, laptime_compile{};
 
   // Links between devices; all fields set or none.
   double link_bandwidth = 0;     // bytes/s per device and direction, within a node

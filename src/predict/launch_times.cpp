@@ -32,8 +32,18 @@ constexpr double kScorePasses = 2;
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
 constexpr double kOverlap = 4;           // p of the p-norm of device and host time, which is nearly their maximum
+// What laptime's kernels reach, fitted to its steps on an H100 (docs/records/h100.jsonl): shares of the bandwidth, in
+// compile and in eager mode, and the rate of 16-bit products relative to that of PyTorch.
+constexpr double kOwnBandwidth = 0.875;
+constexpr double kOwnEagerBandwidth = 0.35;
+constexpr double kOwnProducts = 1.25;
 
 }  // namespace
+
+const KnownRuns& known_runs(const DataSheet& machine, Program program, Mode mode) {
+  if (program == Program::kLaptime) return mode == Mode::kEager ? machine.laptime_eager : machine.laptime_compile;
+  return mode == Mode::kEager ? machine.eager : machine.compile;
+}
 
 LaunchTimes::LaunchTimes(DataSheet machine, double product_peak, Program program, Mode mode, bool is_causal,
                          bool is_tf32)
@@ -48,14 +58,21 @@ double LaunchTimes::memory(double bytes) const {
   if (is_bound()) return bytes / machine_.usable_bandwidth();
   const double cached = std::min(1.0, kCacheShare * static_cast<double>(machine_.cache) / std::max(bytes, 1.0));
   const double hot = cached * cached;
-  return bytes * (1 - hot + hot / kCacheGain) / (machine_.bandwidth * machine_.reached_bandwidth);
+  return bytes * (1 - hot + hot / kCacheGain) / (machine_.bandwidth * reached_bandwidth());
+}
+
+double LaunchTimes::reached_bandwidth() const {
+  if (program_ != Program::kLaptime) return machine_.reached_bandwidth;
+  return mode_ == Mode::kEager ? kOwnEagerBandwidth : kOwnBandwidth;
 }
 
 bool LaunchTimes::is_float32() const { return !is_tf32_ && product_peak_ == machine_.float32; }
 
 double LaunchTimes::reached_share() const {
   if (is_float32()) return machine_.reached_float32;
-  return is_tf32_ ? machine_.reached_tf32 : machine_.reached_tensor;
+  if (is_tf32_) return machine_.reached_tf32;
+  return program_ == Program::kLaptime ? std::min(1.0, kOwnProducts * machine_.reached_tensor)
+                                       : machine_.reached_tensor;
 }
 
 double LaunchTimes::product(const LaunchWork& work) const {
@@ -122,8 +139,8 @@ double LaunchTimes::together(double kernels, double hosts) const {
   return longer * std::pow(1 + std::pow(std::min(kernels, hosts) / longer, kOverlap), 1 / kOverlap);
 }
 
-std::optional<PublishedRuns> LaunchTimes::published() const {
-  const PublishedRuns& runs = mode_ == Mode::kEager ? machine_.eager : machine_.compile;
+std::optional<KnownRuns> LaunchTimes::known_runs() const {
+  const KnownRuns& runs = laptime::known_runs(machine_, program_, mode_);
   return is_bound() || runs.figures == 0 ? std::nullopt : std::optional(runs);
 }
 

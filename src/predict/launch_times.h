@@ -50,6 +50,9 @@ double unaligned_bytes(const Operands& in, const Operands& out) {
   return bytes;
 }
 
+// How far known times of a program on one device deviate from predictions; `figures` is 0 if there are none.
+const KnownRuns& known_runs(const DataSheet& machine, Program program, Mode mode);
+
 // The work of a launch: everything about it that affects its predicted time.
 struct LaunchWork {
   enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
@@ -79,6 +82,7 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 //   only, so for 32-bit values laptime stores the scores and computes the masked ones too;
 // - bytes move at a fraction of the bandwidth, and faster if they fit in the cache;
 // - the host launches kernels while the device runs earlier ones, so a step takes about the longer of the two times.
+// The reached rates are those of PyTorch and Megatron. laptime's kernels reach others.
 class LaunchTimes {
  public:
   // `product_peak` is the FLOP/s of contractions and attention in their type. If the machine has reached rates, this is
@@ -95,14 +99,14 @@ class LaunchTimes {
   double together(double kernels, double hosts) const;
   Program program() const { return program_; }
   bool is_bound() const { return !machine_.has_reached_rates(); }
-  // How far published times for this machine and mode deviate from predictions; none if the prediction is a bound,
-  // or if there are no published times.
-  std::optional<PublishedRuns> published() const;
+  // How far known times deviate from predictions; none if the prediction is a bound, or if no time is known.
+  std::optional<KnownRuns> known_runs() const;
 
  private:
   double memory(double bytes) const;
   bool is_float32() const;       // contractions run in float32; valid only if the machine has reached rates
   double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores
+  double reached_bandwidth() const;
   double computed(const LaunchWork& work) const;
   double product(const LaunchWork& work) const;
   double padding(const LaunchWork& work) const;

@@ -186,28 +186,24 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   return launches;
 }
 
-size_t TimeForecast::earlier() const {
-  if (!described_) return errors_.size();
-  const std::optional<PublishedRuns> published = described_->published();
-  return published ? static_cast<size_t>(published->figures) : 0;
-}
-
 const char* TimeForecast::basis() const {
   if (!described_) return "measured launches";
   return described_->is_bound() ? "data sheet" : "reached rates";
 }
 
-std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) const {
-  if (described_) {
-    const std::optional<PublishedRuns> published = described_->published();
-    if (!published || !published->has_interval()) return std::nullopt;
-    return std::pair(seconds * published->low, seconds * published->high);
-  }
-  if (std::ssize(errors_) < PublishedRuns::kFewest) return std::nullopt;
+KnownRuns TimeForecast::known_runs() const {
+  if (described_) return described_->known_runs().value_or(KnownRuns{});
+  KnownRuns runs{.figures = std::ssize(errors_)};
+  if (!runs.has_interval()) return runs;
   constexpr double kTail = 0.05;  // probability of a time below the range, and of a time above it
+  std::vector<double> sizes;
+  for (const double error : errors_) sizes.push_back(std::abs(error));
+  std::ranges::sort(sizes);
+  runs.error = percentile_of_sorted(sizes, 0.5);
   // If almost all earlier predictions erred in the same direction, the range ends at the prediction.
-  return std::pair(std::min(seconds, seconds / (1 + percentile_of_sorted(errors_, 1 - kTail))),
-                   std::max(seconds, seconds / (1 + percentile_of_sorted(errors_, kTail))));
+  runs.low = std::min(1.0, 1 / (1 + percentile_of_sorted(errors_, 1 - kTail)));
+  runs.high = std::max(1.0, 1 / (1 + percentile_of_sorted(errors_, kTail)));
+  return runs;
 }
 
 Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::vector<ForecastLaunch>& launches,
@@ -240,10 +236,12 @@ Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::ve
     if (plan.has(static_cast<Phase>(phase))) prediction.time[time_key(static_cast<Phase>(phase), pass)] = sum;
   }
   prediction.time.try_emplace(time_key(pass), whole);
-  if (const auto range = forecast.range_of(prediction.time.at(time_key(pass)))) {
-    prediction.low = range->first;
-    prediction.high = range->second;
-    prediction.earlier = static_cast<int64_t>(forecast.earlier());
+  if (const KnownRuns runs = forecast.known_runs(); runs.has_interval()) {
+    const double seconds = prediction.time.at(time_key(pass));
+    prediction.low = seconds * runs.low;
+    prediction.high = seconds * runs.high;
+    prediction.earlier = runs.figures;
+    prediction.median_error = runs.error;
   }
   prediction.launches = static_cast<int64_t>(plan.steps.size());
   prediction.measured_share = whole > 0 ? measured / whole : 0;

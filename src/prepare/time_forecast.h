@@ -54,11 +54,9 @@ class TimeForecast {
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // The 90 % range of the time for a prediction of `seconds`, from the errors of earlier predictions: for a described
-  // machine, those of published times; otherwise, those on this machine and kind of device. None if fewer than
-  // PublishedRuns::kFewest errors are known.
-  std::optional<std::pair<double, double>> range_of(double seconds) const;
-  size_t earlier() const;
+  // The errors of earlier predictions: for a described machine, those of known times; otherwise, those on this machine
+  // and kind of device. They give an interval only if there are KnownRuns::kFewest of them.
+  KnownRuns known_runs() const;
   // "measured launches"; for a described machine "reached rates" or, if the predictions are bounds, "data sheet".
   const char* basis() const;
   const std::string& newest() const { return newest_; }  // date of the newest measurement; empty if there is none

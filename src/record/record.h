@@ -249,13 +249,14 @@ struct Prediction {
   std::map<std::string, double> time;  // seconds, keyed like Record::time
   // The 90 % prediction interval, from the errors of earlier predictions on this machine or, for a described machine,
   // from published times; none if there are too few.
-  std::optional<double> low, high;  // seconds
-  std::optional<int64_t> earlier;   // number of earlier predictions or published times
+  std::optional<double> low, high;     // seconds
+  std::optional<int64_t> earlier;      // number of earlier predictions or known times
+  std::optional<double> median_error;  // of those predictions
   std::vector<ClassShare> classes;
 
   friend bool operator==(const Prediction&, const Prediction&) = default;
   LAPTIME_FIELDS(from, newest, launches, (kFraction, measured_share, disturbed_share), disturbance,
-                 (kSeconds, time, low, high), earlier, classes)
+                 (kSeconds, time, low, high), earlier, (kFraction, median_error), classes)
 };
 
 struct Record {

@@ -217,9 +217,9 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     answer.say("time not predicted: no launch times for this device; run laptime calibrate");
   }
   for (const char* kind : {"largest", "compile_mode"}) answer.say(words_of(plan, kind));
-  const std::string published = words_of(plan, "published_figures");
+  const std::string measured = words_of(plan, "measured_times");
   answer.say(point_line(record) + (time != nullptr && time->text("is_bound") != "true"
-                                       ? " · from " + (published.empty() ? basis_words(record.prediction) : published)
+                                       ? " · from " + (measured.empty() ? basis_words(record.prediction) : measured)
                                        : ""));
   answer.keep(plan_table({row}));
   const bool is_summary = query.view == PlanView::kSummary;

@@ -225,7 +225,7 @@ constexpr std::array kWords{
     WordsOfKind{"published_runs",
                 "published runs took {low:.1} to {high:.1} times the bound ({times} runs, median "
                 "{median:.1})"},
-    WordsOfKind{"published_figures", "{figures} published times, median error {median_error}"},
+    WordsOfKind{"measured_times", "{times} measured times, median error {median_error}"},
     WordsOfKind{"training_time", "", training_time},
     WordsOfKind{"launch_bound", "", launch_bound},
     WordsOfKind{"largest",

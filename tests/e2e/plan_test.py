@@ -86,7 +86,7 @@ class Plan(ProgramTest):
         self.assertRegex(lines[0], r"^fits: [\d.]+ [MG]iB of 76.0 GiB \(95 % of 80.0 GiB\); ")
         text = " ".join(" ".join(lines).split())
         self.assertRegex(text, r"per step \([\d.]+ m?s to [\d.]+ m?s\) [\d,]+ tokens/s 1B tokens: .* \(.* to .*\)")
-        self.assertRegex(text, r"from \d+ published times, median error [\d.]+ %")
+        self.assertRegex(text, r"from \d+ measured times, median error [\d.]+ %")
         self.assertRegex(text, r"largest batch [\d,]+, largest context [\d,]+")
         self.assertLess(sum(line.startswith("!") for line in lines), 2)
         self.assertGreater(len(self.lines_at(80, *words, "--view", "all")), 60)
@@ -179,11 +179,11 @@ class Plan(ProgramTest):
         for program in ("laptime", "pytorch-eager", "pytorch-compile"):
             findings = self.plan(*words, "--as", program)["findings"]
             time = next(one for one in findings if one["kind"] == "predicted_time")
-            figures = next(one for one in findings if one["kind"] == "published_figures")
+            figures = next(one for one in findings if one["kind"] == "measured_times")
             seconds[program] = time["time_s"]
             self.assertEqual((time["basis"], time["is_bound"]), ("reached rates", False))
             self.assertLess(time["low_s"], time["high_s"])
-            self.assertGreater(figures["figures"], 0)
+            self.assertGreater(figures["times"], 0)
         self.assertLess(seconds["laptime"], seconds["pytorch-eager"])
         self.assertLess(seconds["pytorch-compile"], seconds["pytorch-eager"])
         done = self.laptime("plan", *TINY, "--store", "none", "--device", "cpu", "--as", "pytorch-eager")

@@ -8,6 +8,8 @@
 namespace laptime {
 namespace {
 
+constexpr double kOwnBandwidth = 0.875;  // of laptime's compiled kernels
+
 LaunchWork attention(double positions, int64_t width) {
   return {.kind = LaunchWork::Kind::kAttention,
           .written = {16, static_cast<int64_t>(positions), width},
@@ -21,7 +23,7 @@ TEST(LaunchTimes, Tf32AttentionStoresItsScores) {
   const LaunchTimes in_tf32(h100, h100.tf32, Program::kLaptime, Mode::kCompile, true, true);
   const LaunchTimes in_bfloat16(h100, h100.bfloat16, Program::kLaptime, Mode::kCompile);
   // Each of the two products counts as two passes over the scores of 16 heads.
-  const double moved = 2 * 2 * 4 * 16 * positions * positions / (h100.bandwidth * h100.reached_bandwidth);
+  const double moved = 2 * 2 * 4 * 16 * positions * positions / (h100.bandwidth * kOwnBandwidth);
   const double multiplied = work.flops / (h100.tf32 * h100.reached_tf32);
   EXPECT_NEAR(in_tf32.kernel(work), moved + multiplied, 0.02 * moved);
   EXPECT_NEAR(in_bfloat16.kernel(work), work.flops / 2 / (h100.bfloat16 * h100.reached_attention), 5e-6);
@@ -47,10 +49,38 @@ TEST(LaunchTimes, LaptimeCopiesUnalignedMatrices) {
   const double of_pytorch = kernel(h100.bfloat16, Program::kPyTorchCompile);
   const double in_float32 = kernel(h100.float32, Program::kLaptime);
   work.unaligned = work.bytes;
-  EXPECT_NEAR(kernel(h100.bfloat16, Program::kLaptime) - aligned,
-              2 * work.bytes / (h100.bandwidth * h100.reached_bandwidth), 1e-5);
+  EXPECT_NEAR(kernel(h100.bfloat16, Program::kLaptime) - aligned, 2 * work.bytes / (h100.bandwidth * kOwnBandwidth),
+              1e-5);
   EXPECT_DOUBLE_EQ(kernel(h100.bfloat16, Program::kPyTorchCompile), of_pytorch);
   EXPECT_DOUBLE_EQ(kernel(h100.float32, Program::kLaptime), in_float32);
+}
+
+TEST(LaunchTimes, OwnKernelsReachOtherRatesThanPyTorch) {
+  const DataSheet b200 = find_machine("b200");
+  const auto kernel = [&](const LaunchWork& work, Program program, Mode mode) {
+    return LaunchTimes(b200, b200.bfloat16, program, mode).kernel(work);
+  };
+  const LaunchWork moving{.bytes = 1e11};
+  const double floor = moving.bytes / b200.bandwidth;
+  EXPECT_NEAR(kernel(moving, Program::kLaptime, Mode::kCompile), floor / kOwnBandwidth, 1e-5);
+  EXPECT_NEAR(kernel(moving, Program::kPyTorchCompile, Mode::kCompile), floor / b200.reached_bandwidth, 1e-5);
+  EXPECT_GT(kernel(moving, Program::kLaptime, Mode::kEager), 2 * floor);
+  const LaunchWork product{.kind = LaunchWork::Kind::kProduct, .flops = 1e14};
+  EXPECT_NEAR(
+      kernel(product, Program::kPyTorchCompile, Mode::kCompile) / kernel(product, Program::kLaptime, Mode::kCompile),
+      1.25, 1e-3);
+}
+
+TEST(LaunchTimes, KnownRunsAreThoseOfTheProgramAndMode) {
+  DataSheet machine = find_machine("h100");
+  machine.laptime_compile = {.figures = 37, .error = 0.05, .low = 0.9, .high = 1.1};
+  machine.laptime_eager = {};
+  const auto figures = [&](Program program, Mode mode) {
+    return LaunchTimes(machine, machine.bfloat16, program, mode).known_runs().value_or(KnownRuns{}).figures;
+  };
+  EXPECT_EQ(figures(Program::kLaptime, Mode::kCompile), 37);
+  EXPECT_EQ(figures(Program::kLaptime, Mode::kEager), 0);
+  EXPECT_EQ(figures(Program::kPyTorchEager, Mode::kEager), machine.eager.figures);
 }
 
 TEST(LaunchTimes, UsesTheTf32RateEvenIfPeaksAreEqual) {

@@ -135,8 +135,9 @@ TEST(TimeForecast, LargeProductsReachTheirShareOfThePeak) {
     seconds += launches[i].seconds;
   }
   const double reached = flops / seconds / machine.bfloat16;
-  EXPECT_LT(reached, machine.reached_tensor);
-  EXPECT_GT(reached, 0.8 * machine.reached_tensor);
+  constexpr double kOwnProducts = 1.25;  // relative to those of PyTorch
+  EXPECT_LT(reached, kOwnProducts * machine.reached_tensor);
+  EXPECT_GT(reached, 0.8 * kOwnProducts * machine.reached_tensor);
 }
 
 TEST(TimeForecast, PredictsOtherProgramsForDescribedMachinesOnly) {

@@ -48,11 +48,11 @@ phase          A        B  B / A   from     to  B is
 forward   100 ms  50.0 ms  0.500  0.500  0.500  faster
 backward  200 ms   200 ms  1.000  1.000  1.000  same
 step      300 ms   250 ms  0.833  0.833  0.833  faster
-op in traced steps        A        B        B - A  of all
-matmul              90.0 ms  40.0 ms     -50.0 ms   100 %
-softmax              200 ms   200 ms         0 ms     0 %
-everything else     11.0 ms  11.0 ms  -0.01000 ms  0.02 %
-step                 301 ms   251 ms     -50.0 ms   100 %
+op in traced steps        A        B      B - A  of all
+matmul              90.0 ms  40.0 ms   -50.0 ms   100 %
+softmax              200 ms   200 ms       0 ms     0 %
+everything else     11.0 ms  11.0 ms  -10.00 us  0.02 %
+step                 301 ms   251 ms   -50.0 ms   100 %
 B / A in 10 rounds: 0.833 to 0.833, median 0.833
 A: mode eager; B: mode compile; step
 )");

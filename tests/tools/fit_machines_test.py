@@ -90,7 +90,7 @@ class FitMachines(unittest.TestCase):
             mine = Path(folder, "mine.csv")
             mine.write_text("warmup,time_s,std_s\n")
             figures = fit_machines.read_figures(str(path), [mine])
-        self.assertEqual(len(figures), 2)  # from clusters.csv and mine.csv
+        self.assertEqual(len(figures), 2 + len(fit_machines.RECORDS))  # those of clusters.csv and mine.csv
 
     def test_predicts_one_rank_without_links(self):
         plain = figure().predicted(VALUES)
@@ -106,6 +106,23 @@ class Figures(unittest.TestCase):
                 values = {name: figure.sheet[name] for name in fit_machines.FREE}
                 predicted, expected = figure.predicted(values), figure.run["predicted_s"]
                 self.assertAlmostEqual(predicted / expected, 1, places=9)
+
+    def test_predicts_own_records_as_laptime_does(self):
+        figures = [one for one in fit_machines.read_figures(os.environ["LAPTIME_BINARY"], []) if one.is_laptime]
+        self.assertGreater(len(figures), 60)
+        for figure in figures:
+            values = {name: figure.sheet[name] for name in fit_machines.FREE}
+            self.assertAlmostEqual(figure.predicted(values) / figure.run["predicted_s"], 1, places=9, msg=figure.run["id"])
+
+    def test_own_errors_are_wider_on_machines_without_own_figures(self):
+        figures = [figure(machine="h100", program="laptime", published_s=0.1 + 0.01 * i) for i in range(10)]
+        values = {"h100": VALUES}
+        number, near = fit_machines.own_errors(figures, values, "h200", [-0.2, 0.3])
+        self.assertEqual((number, near), (10, [one.error(VALUES) for one in figures]))
+        number, far = fit_machines.own_errors(figures, values, "b200", [-0.2, 0.3])
+        self.assertEqual(number, 10)
+        self.assertLess(min(far), min(near) - 0.15)
+        self.assertGreater(max(far), max(near) + 0.25)
 
     def test_figures_have_the_same_mode_as_in_laptime(self):
         modes = {"laptime eager": "eager", "laptime compile": "compile", "eager": "eager", "torch.compile": "compile"}
