@@ -32,7 +32,7 @@ constexpr double kScorePasses = 2;
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
 constexpr double kOverlap = 4;           // p of the p-norm of device and host time, which is nearly their maximum
-// What laptime's kernels reach, fitted to its steps on an H100 (docs/records/h100.jsonl): shares of the bandwidth, in
+// The rates of laptime's kernels, fitted to its steps on an H100 (docs/records/h100.jsonl): shares of the bandwidth, in
 // compile and in eager mode, and the rate of 16-bit products relative to that of PyTorch.
 constexpr double kOwnBandwidth = 0.875;
 constexpr double kOwnEagerBandwidth = 0.35;
