@@ -214,6 +214,18 @@ TEST(ParallelPlan, SuggestsTensorParallelismWithSmallMicroBatches) {
             "--tensor-parallel 8 --micro-batches 64");
 }
 
+TEST(ParallelPlan, ClippingCostsEachLayer) {
+  SharePlans plans;
+  const auto optimizer = [&](const std::vector<GivenOption>& more) {
+    return plan_parallel(step(more), Program::kLaptime, choice(8, 1, Shard::kNone), plans).time.optimizer;
+  };
+  const double few = optimizer({{"num-layers", "8"}, {"clip-norm", "1"}}) - optimizer({{"num-layers", "8"}});
+  const double many = optimizer({{"num-layers", "32"}, {"clip-norm", "1"}}) - optimizer({{"num-layers", "32"}});
+  const double layer = 12 * 4096.0 * 4096;  // at least; parameters
+  const DataSheet h100 = find_machine("h100");
+  EXPECT_GT(many - few, 24 * 12 * layer / h100.bandwidth);
+}
+
 TEST(ParallelPlan, SuggestsTheFewestMicroBatchesThatFit) {
   SharePlans plans;
   const RunConfig config = step({{"batch", "4096"}});
