@@ -69,6 +69,15 @@ std::vector<int64_t> divisors(int64_t whole, int64_t most) {
   return found;
 }
 
+// The numbers of tensor-parallel ranks, ascending, that divide the heads and `ranks` and whose groups fit in nodes.
+std::vector<int64_t> tensor_rank_counts(const RunConfig& config, int64_t ranks) {
+  const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
+  const int64_t in_node = machine.devices_of_node();
+  std::vector<int64_t> counts = divisors(std::gcd(ranks, config.model.num_heads), in_node);
+  std::erase_if(counts, [&](int64_t tensor) { return in_node % tensor != 0 && ranks > in_node; });
+  return counts;
+}
+
 // The numbers of micro-batches into which a rank can divide its sequences, ascending.
 std::vector<int64_t> micro_batch_counts(const RunConfig& config, const ParallelLayout& layout) {
   const auto most = static_cast<int64_t>(find_option<RunConfig>("micro-batches")->max);
@@ -155,6 +164,25 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 }
 
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans) {
+  const ParallelLayout& given = choice.layout;
+  std::vector<int64_t> more_tensor_ranks = tensor_rank_counts(config, given.ranks);
+  std::erase_if(more_tensor_ranks,
+                [&](int64_t tensor) { return tensor <= given.tensor || given.ranks % (tensor * given.pipeline) != 0; });
+  // The choice with the fewest micro-batches, among those allowed, that fits; the most need the least memory.
+  const auto fitting = [&](ParallelChoice one, bool splits_batch) -> std::optional<ParallelChoice> {
+    std::vector<int64_t> counts{one.micro_batches};
+    if (splits_batch) {
+      counts = micro_batch_counts(config, one.layout);
+      std::erase_if(counts, [&](int64_t count) { return count <= choice.micro_batches; });
+    }
+    const auto fits = [&](int64_t count) {
+      one.micro_batches = count;
+      return plan_parallel(config, program, one, plans).fits();
+    };
+    if (counts.empty() || !fits(counts.back())) return std::nullopt;
+    std::ranges::find_if(counts, fits);
+    return one;
+  };
   for (const bool splits_model : {false, true}) {
     for (const bool splits_batch : {false, true}) {
       for (const bool shards : {false, true}) {
@@ -162,22 +190,10 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
           ParallelChoice one = choice;
           if (recomputes) one.checkpointing = Checkpointing::kFull;
           if (shards) one.layout.shard = Shard::kParameters;
-          if (splits_model) one.layout.tensor = std::min<int64_t>(8, one.layout.ranks);
-          std::vector<int64_t> counts{one.micro_batches};
-          if (splits_batch) {
-            counts = micro_batch_counts(config, one.layout);
-            std::erase_if(counts, [&](int64_t count) { return count <= choice.micro_batches; });
+          for (const int64_t tensor : splits_model ? more_tensor_ranks : std::vector{given.tensor}) {
+            one.layout.tensor = tensor;
+            if (const auto found = fitting(one, splits_batch)) return found->words();
           }
-          const auto fits = [&](int64_t count) {
-            one.micro_batches = count;
-            return plan_parallel(config, program, one, plans).fits();
-          };
-          // The most micro-batches need the least memory.
-          if (counts.empty() || !fits(counts.back())) continue;
-          for (const int64_t count : counts) {
-            if (fits(count)) break;
-          }
-          return one.words();
         }
       }
     }
@@ -186,11 +202,8 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
 }
 
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans) {
-  const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
-  const int64_t in_node = machine.devices_of_node();
   std::vector<ParallelPlan> all;
-  for (const int64_t tensor : divisors(std::gcd(ranks, config.model.num_heads), in_node)) {
-    if (in_node % tensor != 0 && ranks > in_node) continue;  // some groups would span two nodes
+  for (const int64_t tensor : tensor_rank_counts(config, ranks)) {
     for (const int64_t pipeline : divisors(std::gcd(ranks / tensor, config.model.num_layers), ranks)) {
       ParallelChoice choice;
       choice.layout.ranks = ranks;

@@ -214,6 +214,21 @@ TEST(ParallelPlan, SuggestsTensorParallelismWithSmallMicroBatches) {
             "--tensor-parallel 8 --micro-batches 64");
 }
 
+TEST(ParallelPlan, SuggestsTensorRanksThatDivideTheHeads) {
+  SharePlans plans;
+  const RunConfig config = resolve({{"model", "custom"},
+                                    {"d-model", "7680"},
+                                    {"num-heads", "20"},
+                                    {"num-layers", "20"},
+                                    {"context", "131072"},
+                                    {"batch", "8"},
+                                    {"dtype", "bfloat16"},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  EXPECT_EQ(remedy_of(config, Program::kMegatron, choice(8, 1, Shard::kNone), plans),
+            "--shard parameters --tensor-parallel 4 --micro-batches 4 --recompute block");
+}
+
 // In eager mode a launch adds each gradient to that of the earlier micro-batches, and moves 12 bytes per parameter.
 TEST(ParallelPlan, LaterMicroBatchesAddTheirGradients) {
   SharePlans plans;
