@@ -36,18 +36,16 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.memory_limit.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // Megatron fuses attention in 16-bit types; other programs do so if --keep names attention. laptime's own plan
-  // already follows --keep.
+  // Programs also fuse attention if --keep names it. laptime's own plan already follows --keep.
   const bool is_ours = program == Program::kLaptime;
-  const bool has_flash = (program == Program::kMegatron && is_mixed(config.dtype)) ||
-                         (config.keep && config.keep->find("attention") != std::string::npos);
-  run.attention = has_flash ? AttentionKernel::kThird : AttentionKernel::kUnfused;
-  if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
+  const bool keeps = config.keep && config.keep->find("attention") != std::string::npos;
+  run.attention = keeps ? AttentionKernel::kThird : usual_attention(program, config.dtype);
+  if (run.attention != AttentionKernel::kUnfused && !is_ours) run.config.keep = "scaled_dot_product_attention";
   run.repeats_heads = !is_ours && program != Program::kMegatron;
-  run.stores_16_bits = is_mixed(config.dtype) && (program == Program::kMegatron || layout.shard == Shard::kParameters);
   run.tokens = static_cast<double>(model.batch_size * config.step_context());
   ParallelStep& step = run.step;
   step.layout = layout;
+  run.stores_16_bits = stores_16_bits(run, true);
   step.checkpointing = choice.checkpointing;
   step.layers = model.num_layers;
   step.micro_batches = choice.micro_batches;

@@ -267,6 +267,17 @@ TEST(ParallelPlan, ClippingCostsEachLayer) {
   EXPECT_GT(many - few, 24 * 12 * layer / h100.bandwidth);
 }
 
+TEST(ParallelPlan, OnlyOtherProgramsStore16BitsIfTheyShardParameters) {
+  SharePlans plans;
+  const auto stores = [&](Program program, Shard shard) {
+    return plan_parallel(step(), program, choice(8, 1, shard), plans).run.stores_16_bits;
+  };
+  EXPECT_FALSE(stores(Program::kLaptime, Shard::kParameters));
+  EXPECT_TRUE(stores(Program::kPyTorchEager, Shard::kParameters));
+  EXPECT_FALSE(stores(Program::kPyTorchEager, Shard::kGradients));
+  EXPECT_TRUE(stores(Program::kMegatron, Shard::kNone));
+}
+
 TEST(ParallelPlan, SuggestsTheFewestMicroBatchesThatFit) {
   SharePlans plans;
   const RunConfig config = step({{"batch", "4096"}});

@@ -139,6 +139,12 @@ TEST(PublishedRun, ParsesTheFirstNumberInAText) {
   EXPECT_EQ(number_in("none"), std::nullopt);
 }
 
+TEST(DescribedRun, RejectsContextParallelismWithoutFusedAttention) {
+  EXPECT_EQ(described(row(",megatron,yes,", ",megatron,no,")).refusal,
+            "context parallelism without fused attention is not predicted");
+  EXPECT_EQ(described(row(",megatron,yes,tp=4 pp=4 cp=2", ",megatron,no,tp=4 pp=4 cp=1")).refusal, "");
+}
+
 TEST(PredictedRun, RecomputesUnfusedAttention) {
   const auto seconds = [](std::string_view checkpointing) {
     const PublishedRun run = row(",megatron,yes,tp=4 pp=4 cp=2 vp=5,full,tokens_per_s_per_gpu,900",
