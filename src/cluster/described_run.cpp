@@ -13,6 +13,7 @@
 #include "cluster/rank_share.h"
 #include "model/parameters.h"
 #include "points/resolve.h"
+#include "prepare/resolved_point.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -399,7 +400,7 @@ bool stores_16_bits(const DescribedRun& run, bool is_autocast) {
 }
 
 AttentionKernel usual_attention(Program program, Precision dtype) {
-  return program == Program::kMegatron && is_mixed(dtype) ? AttentionKernel::kThird : AttentionKernel::kUnfused;
+  return fuses_attention(program, dtype) ? AttentionKernel::kThird : AttentionKernel::kUnfused;
 }
 
 DescribedRun described(const PublishedRun& run) {

@@ -40,6 +40,8 @@ constexpr std::array<std::string_view, 2> kSplitByMegatron{kFlashAttention, "lin
 
 }  // namespace
 
+bool fuses_attention(Program program, Precision dtype) { return program == Program::kMegatron && is_mixed(dtype); }
+
 RunConfig config_as(RunConfig config, Program program) {
   if (program == Program::kLaptime) return config;
   const bool has_flash_attention = config.keep && config.keep->find(kFlashAttention) != std::string::npos;
@@ -71,6 +73,7 @@ ResolvedPoint as_program(ResolvedPoint point, Program program) {
         name_of(program));
   }
   SweepPoint other = std::move(point);
+  if (fuses_attention(program, other.config.dtype)) other.config.keep = std::string(kFlashAttention);
   other.config = config_as(std::move(other.config), program);
   other.name += fmt::format("/as:{}", name_of(program));
   return {std::move(other), [program](const RunConfig& of) { return find_device_of(of, program); }};

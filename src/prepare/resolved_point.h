@@ -28,6 +28,8 @@ struct ResolvedPoint : SweepPoint {
   void refuse(const std::string& reason);
 };
 
+// True if the program fuses attention without being asked. Megatron does in 16-bit types.
+bool fuses_attention(Program program, Precision dtype);
 // The configuration as `program` runs it on a described machine. Attention is fused if --keep names it.
 RunConfig config_as(RunConfig config, Program program);
 // The point as `program` runs it on a described machine: its mode, and the composites that it fuses. Throws Error for a

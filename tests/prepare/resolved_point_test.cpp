@@ -12,6 +12,7 @@ namespace laptime {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const test::Options kTiny{{"d-model", "16"}, {"d-ff", "32"}, {"num-layers", "1"}, {"num-heads", "2"}, {"vocab", "32"},
                           {"context", "8"},  {"batch", "1"}, {"warmup", "0"},     {"steps", "1"},     {"threads", "1"}};
@@ -44,6 +45,15 @@ TEST(ResolvedPoint, StatesWhyItCannotRun) {
   EXPECT_THAT(unknown.invalid, HasSubstr("h1000"));
   EXPECT_EQ(unknown.refusal, unknown.invalid);
   EXPECT_TRUE(ResolvedPoint(test::point_of(kTiny, {{"device", "roofline:h100"}})).is_predicted());
+}
+
+TEST(ResolvedPoint, MegatronFusesAttentionIn16BitTypes) {
+  const auto lowered = [](const char* dtype, Program program) {
+    return *as_program(test::point_of(kTiny, {{"device", "roofline:h100"}, {"dtype", dtype}}), program).config.lower;
+  };
+  EXPECT_THAT(lowered("bfloat16", Program::kMegatron), Not(HasSubstr("scaled_dot_product_attention")));
+  EXPECT_THAT(lowered("tf32", Program::kMegatron), HasSubstr("scaled_dot_product_attention"));
+  EXPECT_THAT(lowered("bfloat16", Program::kPyTorchCompile), HasSubstr("scaled_dot_product_attention"));
 }
 
 }  // namespace
