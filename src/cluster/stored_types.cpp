@@ -67,7 +67,9 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.norm_bytes = norm_bytes(run);
   stored.logit_bytes = logit_bytes(run);
   const bool is_pytorch = is_eager || run.program == Program::kPyTorchCompile;
-  stored.frees_gradients = run.program != Program::kMegatron && run.framework == Framework::kNone;
+  // Published peaks of FSDP are predicted better if the shards of gradients count throughout.
+  const bool is_fsdp = is_pytorch && run.step.layout.shard == Shard::kParameters;
+  stored.frees_gradients = run.program != Program::kMegatron && run.framework == Framework::kNone && !is_fsdp;
   stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DDP without gradient_as_bucket_view
   stored.balances_stages = is_nanotron;                                        // get_block_compute_costs
   const Exchange exchange = exchange_of(run.program, run.step);

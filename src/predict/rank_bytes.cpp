@@ -92,20 +92,19 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   RankBytes bytes;
   bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
   const double whole_gradients = of_gradient * parameters;
-  bytes.gradients = whole_gradients / part(Shard::kGradients);
-  // Micro-batches add to whole gradients if these are reduced once per step.
-  const bool adds_to_whole = stored.reduces_once && step.micro_batches > 1 && sharers > 1;
-  if (adds_to_whole && layout.shard == Shard::kGradients) bytes.gradients += whole_gradients;
+  // Between micro-batches, a pipeline rank keeps gathered parameters. It reduces gradients after the last one, as all
+  // ranks do if gradients are reduced once per step; each sum is freed once it is reduced.
+  const bool accumulates = step.micro_batches > 1;
+  const bool keeps_stage = accumulates && layout.shard == Shard::kParameters && layout.pipeline > 1;
+  const bool adds_to_whole = keeps_stage || (accumulates && stored.reduces_once);
+  bytes.gradients = whole_gradients / (adds_to_whole ? 1 : part(Shard::kGradients));
   const double state = 2 * stored.moment_bytes + (stored.keeps_master ? kLong : 0);
   bytes.optimizer = layout.offloads ? 0 : state * parameters / part(Shard::kOptimizer);
   if (layout.shard == Shard::kParameters) {
-    // A pipeline rank keeps gathered parameters for the next micro-batch, and reduces gradients after the last one.
-    const bool keeps_stage = layout.pipeline > 1;
     const double live =
         stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table;
     bytes.gathered =
         (stored.gathered_bytes > 0 ? stored.gathered_bytes : step.value_bytes) * (keeps_stage ? parameters : live);
-    if (keeps_stage || adds_to_whole) bytes.gradients = whole_gradients;
   } else if (step.value_bytes < of_parameter && (!stored.planned || stored.planned->stores_copies)) {
     bytes.gathered = step.value_bytes * parameters;
   }
@@ -130,7 +129,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   }
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
-  if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
+  if (stored.frees_gradients && !accumulates) {
     if (bytes.gradients + late > bytes.activations + bytes.loss) {
       bytes.activations = late;
       bytes.loss = 0;
@@ -138,7 +137,8 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
       bytes.gradients = 0;
     }
   }
-  bytes.framework = kContext + (layout.ranks > 1 ? kBuffers : 0) + bytes.reserved() - bytes.allocated();
+  bytes.framework = layout.ranks > 1 ? kBuffers : 0;
+  if (!stored.planned) bytes.framework += kContext + bytes.reserved() - bytes.allocated();
   return bytes;
 }
 

@@ -53,7 +53,9 @@ struct RankBytes {
   double gathered = 0;
   double activations = 0;  // saved for backward by all micro-batches in flight, and recomputed for one layer
   double loss = 0;         // logits, their logarithms, and the gradients of both
-  double framework = 0;    // device context, communication buffers, and allocator fragmentation
+  // Communication buffers. If the bytes of a step are not known from a plan, also the device context and the gaps of
+  // the allocator.
+  double framework = 0;
 
   // Bytes that the program requests. The allocator reserves more, because it holds memory in blocks.
   double allocated() const { return parameters + gradients + optimizer + gathered + activations + loss; }
