@@ -21,9 +21,10 @@ void require_division(int64_t whole, int64_t parts, std::string_view what, std::
 }
 
 DescribedRun describe(const RunConfig& config, Program program, const ParallelChoice& choice) {
-  const ParallelLayout& layout = choice.layout;
+  ParallelLayout layout = choice.layout;
   const ModelConfig& model = config.model;
   require_division(layout.ranks, layout.tensor * layout.pipeline, "ranks", "tensor x pipeline ranks");
+  layout.shard = layout.effective_shard();
   require_division(model.batch_size, layout.data() * choice.micro_batches, "batch", "data ranks x micro-batches");
   require_division(model.num_heads, layout.tensor, "num_heads", "tensor ranks");
   require_division(model.num_layers, layout.pipeline, "num_layers", "pipeline ranks");
@@ -113,7 +114,7 @@ ParallelPlan with_best_micro_batches(const RunConfig& config, Program program, P
 }  // namespace
 
 std::string ParallelChoice::brief() const {
-  std::vector<std::string> words{fmt::format("shard {}", name_of(layout.shard))};
+  std::vector<std::string> words{fmt::format("shard {}", name_of(layout.effective_shard()))};
   if (layout.tensor > 1) words.push_back(fmt::format("tensor {}", layout.tensor));
   if (layout.pipeline > 1) words.push_back(fmt::format("pipeline {}", layout.pipeline));
   if (micro_batches > 1) words.push_back(fmt::format("{} micro", micro_batches));
@@ -123,7 +124,8 @@ std::string ParallelChoice::brief() const {
 
 std::string ParallelChoice::words() const {
   std::vector<std::string> words;
-  if (layout.shard != Shard::kNone) words.push_back(fmt::format("--shard {}", name_of(layout.shard)));
+  const Shard shard = layout.effective_shard();
+  if (shard != Shard::kNone) words.push_back(fmt::format("--shard {}", name_of(shard)));
   if (layout.tensor > 1) words.push_back(fmt::format("--tensor-parallel {}", layout.tensor));
   if (layout.pipeline > 1) words.push_back(fmt::format("--pipeline-parallel {}", layout.pipeline));
   if (micro_batches > 1) words.push_back(fmt::format("--micro-batches {}", micro_batches));
@@ -210,8 +212,8 @@ std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, i
       const int64_t data = choice.layout.data();
       if (config.model.batch_size % data != 0) continue;
       for (const Choice<Shard>& shard : choices_of(Shard{})) {
-        if (data == 1 && shard.value != Shard::kNone) continue;
         choice.layout.shard = shard.value;
+        if (choice.layout.effective_shard() != shard.value) continue;
         for (const Checkpointing checkpointing : {Checkpointing::kNone, Checkpointing::kFull}) {
           choice.checkpointing = checkpointing;
           all.push_back(with_best_micro_batches(config, program, choice, plans));

@@ -31,6 +31,8 @@ struct ParallelLayout {
   bool offloads = false;        // the optimizer's state is in host memory, and the host updates it
 
   int64_t data() const { return ranks / (tensor * pipeline * context); }
+  // `shard`, or none if there is only one rank to divide tensors among.
+  Shard effective_shard() const { return data() * context == 1 ? Shard::kNone : shard; }
 };
 
 }  // namespace laptime
