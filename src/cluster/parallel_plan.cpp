@@ -2,7 +2,9 @@
 #include "cluster/parallel_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "base/available_memory.h"
@@ -83,11 +85,25 @@ std::vector<int64_t> micro_batch_counts(const RunConfig& config, const ParallelL
   return divisors(config.model.batch_size / std::max<int64_t>(1, layout.data()), most);
 }
 
+bool is_smaller(const ParallelPlan& a, const ParallelPlan& b) { return a.bytes.total() < b.bytes.total(); }
+
 // Plans that fit come first, from fastest to slowest, then the others, from smallest to largest.
-bool is_better(const ParallelPlan& a, const ParallelPlan& b) {
+bool is_before(const ParallelPlan& a, const ParallelPlan& b) {
   if (a.fits() != b.fits()) return a.fits();
   if (!a.refusal.empty() || !b.refusal.empty()) return a.refusal.empty() && !b.refusal.empty();
-  return a.fits() ? a.time.step < b.time.step : a.bytes.total() < b.bytes.total();
+  return a.fits() ? a.time.step < b.time.step : is_smaller(a, b);
+}
+
+// Sorts plans. Of those that take no longer than the fastest, as far as a prediction can tell, the smallest comes
+// first.
+void sort_plans(std::vector<ParallelPlan>& plans) {
+  constexpr double kSameTime = 1.001;
+  std::ranges::stable_sort(plans, is_before);
+  const auto slower = std::ranges::find_if(plans, [&](const ParallelPlan& plan) {
+    return !plan.fits() || plan.time.step > kSameTime * plans.front().time.step;
+  });
+  const auto smallest = std::min_element(plans.begin(), slower, is_smaller);
+  if (smallest != slower) std::rotate(plans.begin(), smallest, std::next(smallest));
 }
 
 // The best plan over all numbers of micro-batches.
@@ -98,17 +114,16 @@ ParallelPlan with_best_micro_batches(const RunConfig& config, Program program, P
     return plan_parallel(config, program, choice, plans);
   };
   const std::vector<int64_t> counts = micro_batch_counts(config, choice.layout);
-  ParallelPlan best = plan_with(counts.back());
-  bool fits = best.fits();
-  for (size_t i = counts.size() - 1; i-- > 0;) {
-    const int64_t count = counts[i];
+  std::vector<ParallelPlan> all;
+  bool fits = true;
+  for (const int64_t count : counts | std::views::reverse) {
     // Fewer micro-batches need more memory, except for a single one, whose gradients need not outlive the step.
     if (!fits && count > 1) continue;
-    ParallelPlan plan = plan_with(count);
-    fits = plan.fits();
-    if (is_better(plan, best)) best = std::move(plan);
+    all.push_back(plan_with(count));
+    fits = all.back().fits();
   }
-  return best;
+  sort_plans(all);
+  return std::move(all.front());
 }
 
 }  // namespace
@@ -227,7 +242,7 @@ std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, i
     return all;
   }
   std::erase_if(all, is_refused);
-  std::ranges::stable_sort(all, is_better);
+  sort_plans(all);
   return all;
 }
 
