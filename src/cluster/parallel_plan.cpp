@@ -167,6 +167,14 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
       plan.available =
           std::min(plan.available, static_cast<double>(parse_bytes("--memory-limit", *config.memory_limit)));
     plan.bytes = bytes_of(plan.run, plans);
+    // A compiled step that would not fit also recomputes cheap ops (prepare/fit_recompute.h). The share of two layers
+    // would fit, so it gets a limit of one byte.
+    const bool may_recompute =
+        program == Program::kLaptime && config.mode == Mode::kCompile && choice.checkpointing == Checkpointing::kNone;
+    if (may_recompute && plan.bytes.total() > plan.available) {
+      plan.run.config.memory_limit = "1B";
+      plan.bytes = bytes_of(plan.run, plans);
+    }
     plan.time = time_of(plan.run, plans);
     if (const KnownRuns errors = known_errors(plan.run); errors.has_interval()) {
       plan.low = plan.time.step * errors.low;

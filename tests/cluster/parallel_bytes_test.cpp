@@ -43,5 +43,25 @@ TEST(ParallelBytes, SlowMatchesTheBytesOfAPlanOfAllLayers) {
   }
 }
 
+TEST(ParallelBytes, CompiledStepThatDoesNotFitRecomputesCheapOps) {
+  SharePlans plans;
+  const RunConfig config = resolve({{"model", "2.7B"},
+                                    {"context", "2048"},
+                                    {"batch", "6"},
+                                    {"dtype", "bfloat16"},
+                                    {"mode", "compile"},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  const ParallelPlan plan = plan_parallel(config, Program::kLaptime, ParallelChoice(), plans);
+  const Prepared all_layers = prepare(config, find_device(config), {});
+  ASSERT_EQ(all_layers.recompute.text, "cheap ops");
+  EXPECT_TRUE(plan.fits());
+  const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
+  EXPECT_NEAR(plan.bytes.total() / peak, 1, 0.02);
+  RunConfig roomy = config;
+  roomy.device = "roofline:h200";
+  EXPECT_GT(plan_parallel(roomy, Program::kLaptime, ParallelChoice(), plans).bytes.total(), peak);
+}
+
 }  // namespace
 }  // namespace laptime
