@@ -23,6 +23,17 @@ double norm_bytes(const DescribedRun& run) {
   return kLong + value + (run.framework == Framework::kDeepSpeed ? value : kLong);
 }
 
+// Bytes that unfused attention saves for each score: the output of softmax, which dropout copies under a mask
+// (Korthikanti et al. 2022). With autocast, eager softmax writes float32, which is copied in 16 bits anyway.
+double score_bytes(const DescribedRun& run) {
+  constexpr double kMask = 1;
+  if (run.attention != AttentionKernel::kUnfused) return 0;
+  const double value = run.step.value_bytes;
+  const double softmax = run.program != Program::kPyTorchEager || run.stores_16_bits ? value : kLong;
+  const bool drops = run.config.model.attn_pdrop > 0;
+  return softmax + (drops || softmax > value ? value : 0) + (drops ? kMask : 0);
+}
+
 // Bytes per logit when the loss needs the most memory.
 double logit_bytes(const DescribedRun& run) {
   if (run.fuses_loss) return 0;
@@ -59,7 +70,7 @@ StoredTypes stored_types(const DescribedRun& run) {
       is_autocast && !run.all_16_bits && (run.program == Program::kMegatron || is_nanotron || is_deepspeed);
   stored.all_16_bits = run.all_16_bits;
   if (run.all_16_bits || run.config.moments == MomentType::kBFloat16) stored.moment_bytes = kShort;
-  stored.fuses_attention = run.attention != AttentionKernel::kUnfused;
+  stored.score_bytes = score_bytes(run);
   stored.repeats_heads = run.repeats_heads;
   stored.keeps_layouts = is_nanotron;   // CausalSelfAttention.forward of nanotron
   stored.gathers_inputs = is_nanotron;  // differentiable_all_gather before column_linear

@@ -9,7 +9,6 @@ namespace {
 
 constexpr double kShort = 2;  // bytes of a 16-bit value
 constexpr double kLong = 4;
-constexpr double kMaskBytes = 1;              // bytes per score of the dropout mask
 constexpr double kContext = 0.6 * (1 << 30);  // bytes of a CUDA context
 constexpr double kBuffers = 1.2 * (1 << 30);  // bytes of NCCL's channel buffers
 
@@ -38,9 +37,8 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   const double feed_forward = (has_gate ? (stored.fuses_gate ? 3 : 4) : 2) * wide;
   LayerSaved saved;
   saved.all = step.tokens * (norms + value * (attention + feed_forward) / tensor);
-  // Softmax, its copy after dropout, and the mask (Korthikanti et al. 2022).
-  if (!stored.fuses_attention && step.checkpointing == Checkpointing::kNone)
-    saved.all += (2 * value + kMaskBytes) * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
+  if (step.checkpointing == Checkpointing::kNone)
+    saved.all += stored.score_bytes * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
   saved.input = value * step.tokens * width / tensor;
   // Input, queries, values, the output of attention, one wide product and the narrow one after it (torchtitan).
   saved.selective = value * step.tokens * (2 * width + 2 * query_width + step.kv_width + wide) / tensor;

@@ -25,9 +25,9 @@ struct StoredTypes {
   // True: 16-bit parameters, and float32 copies that the optimizer updates (Megatron). False: float32 parameters and,
   // with autocast, 16-bit copies that live as long as they are used.
   bool keeps_master = false;
-  bool all_16_bits = false;  // parameters and gradients in 16 bits
-  double moment_bytes = 4;   // per value of each of AdamW's two moments
-  bool fuses_attention = true;
+  bool all_16_bits = false;    // parameters and gradients in 16 bits
+  double moment_bytes = 4;     // per value of each of AdamW's two moments
+  double score_bytes = 0;      // saved per attention score; 0: attention is fused
   bool repeats_heads = false;  // saves keys and values for every query head, not for every key-value head
   // True: queries keep the buffer of all three projections alive, and the output is saved in two layouts.
   bool keeps_layouts = false;

@@ -8,6 +8,7 @@
 #include "points/resolve.h"
 #include "prepare/device.h"
 #include "prepare/prepare.h"
+#include "prepare/resolved_point.h"
 
 namespace laptime {
 namespace {
@@ -61,6 +62,33 @@ TEST(ParallelBytes, CompiledStepThatDoesNotFitRecomputesCheapOps) {
   RunConfig roomy = config;
   roomy.device = "roofline:h200";
   EXPECT_GT(plan_parallel(roomy, Program::kLaptime, ParallelChoice(), plans).bytes.total(), peak);
+}
+
+TEST(ParallelBytes, MatchesTheScoresInAPlanOfUnfusedAttention) {
+  SharePlans plans;
+  struct Bytes {
+    double predicted, planned;
+  };
+  const auto bytes = [&](const std::vector<GivenOption>& more) {
+    std::vector<GivenOption> given{{"context", "1024"}, {"batch", "4"}, {"device", "roofline:h100"}};
+    given.insert(given.end(), more.begin(), more.end());
+    const RunConfig config = resolve(given).config;
+    const RunConfig eager = config_as(config, Program::kPyTorchEager);
+    const Prepared all_layers = prepare(eager, find_device(eager), {});
+    return Bytes{
+        plan_parallel(config, Program::kPyTorchEager, ParallelChoice(), plans).bytes.allocated(),
+        static_cast<double>(all_layers.memory.predicted_peak_bytes.value()),
+    };
+  };
+  const Bytes qwen = bytes({{"model", "Qwen3-0.6B"}});
+  EXPECT_NEAR(qwen.predicted / qwen.planned, 1, 0.02);
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    const auto gpt2 = [&](const char* pdrop) {
+      return bytes({{"model", "gpt2"}, {"dtype", dtype}, {"attn-pdrop", pdrop}});
+    };
+    const Bytes without = gpt2("0"), with = gpt2("0.1");
+    EXPECT_NEAR((with.predicted - without.predicted) / (with.planned - without.planned), 1, 0.02) << dtype;
+  }
 }
 
 }  // namespace

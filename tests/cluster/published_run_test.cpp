@@ -203,6 +203,28 @@ TEST(StoredTypes, DependOnTheDescribedProgram) {
   EXPECT_EQ(stored("thunder (nvfuser)").norm_bytes, 8);
 }
 
+TEST(StoredTypes, ScoresNeedAMaskOnlyWithDropout) {
+  const auto of_score = [](Precision dtype, bool stores_16_bits, double pdrop, Program program) {
+    DescribedRun run;
+    run.program = program;
+    run.attention = AttentionKernel::kUnfused;
+    run.config.dtype = dtype;
+    run.config.model.attn_pdrop = pdrop;
+    run.step.value_bytes = activation_bytes(dtype);
+    run.stores_16_bits = stores_16_bits;
+    return stored_types(run).score_bytes;
+  };
+  constexpr Program kEager = Program::kPyTorchEager;
+  EXPECT_DOUBLE_EQ(of_score(Precision::kFloat32, false, 0, kEager), 4);
+  EXPECT_DOUBLE_EQ(of_score(Precision::kFloat32, false, 0.1, kEager), 4 + 4 + 1);
+  EXPECT_DOUBLE_EQ(of_score(Precision::kBFloat16, false, 0, kEager), 4 + 2);
+  EXPECT_DOUBLE_EQ(of_score(Precision::kBFloat16, false, 0.1, kEager), 4 + 2 + 1);
+  EXPECT_DOUBLE_EQ(of_score(Precision::kBFloat16, true, 0, kEager), 2);
+  EXPECT_DOUBLE_EQ(of_score(Precision::kBFloat16, true, 0.1, kEager), 2 + 2 + 1);
+  EXPECT_DOUBLE_EQ(of_score(Precision::kBFloat16, false, 0, Program::kPyTorchCompile), 2);
+  EXPECT_DOUBLE_EQ(stored_types(DescribedRun()).score_bytes, 0);
+}
+
 TEST(DescribedRun, RecognisesMachineNames) {
   EXPECT_EQ(machine_of_words("A100 40GB SXM4")->name, "a100-40");
   EXPECT_EQ(machine_of_words("A100 (8 per node)")->name, "a100");

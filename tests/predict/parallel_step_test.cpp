@@ -219,17 +219,12 @@ TEST(RankBytes, Float32NeedsNoCopiesOfParameters) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters, 4, wide).gathered, 2 * bytes(Shard::kParameters, 2, {}).gathered);
 }
 
-TEST(RankBytes, UnfusedAttentionStoresScoresTwiceAndAMaskOnce) {
+TEST(RankBytes, UnfusedAttentionStoresScores) {
   ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   model.context_length = 100;
-  const auto of_score = [&](double value_bytes) {
-    ParallelStep step = step_of(10);
-    step.value_bytes = value_bytes;
-    const double all = rank_bytes(model, false, step, {.fuses_attention = false}).activations;
-    return (all - rank_bytes(model, false, step, {}).activations) / (10 * 1000.0 * 100 * 10);
-  };
-  EXPECT_DOUBLE_EQ(of_score(2), 5);
-  EXPECT_DOUBLE_EQ(of_score(4), 9);
+  const ParallelStep step = step_of(10);
+  const double all = rank_bytes(model, false, step, {.score_bytes = 5}).activations;
+  EXPECT_DOUBLE_EQ(all - rank_bytes(model, false, step, {}).activations, 5 * 10 * 1000.0 * 100 * 10);
 }
 
 TEST(RankBytes, CountsActivationsThatFrameworksKeep) {
@@ -287,6 +282,11 @@ TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
   step.tokens *= 100;
   const RankBytes at_begin = rank_bytes(model, false, step, frees);
   EXPECT_DOUBLE_EQ(at_begin.gradients, 0);
+  EXPECT_GT(at_begin.activations, 4e9);
+  step.micro_batches = 2;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, frees).gradients, 4e9);
+}
+
 TEST(RankBytes, ShardsOfGradientsAreFreedToo) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   for (const Shard shard : {Shard::kGradients, Shard::kParameters}) {
@@ -305,11 +305,6 @@ TEST(RankBytes, PlannedStepsHoldOnlyTheirBuffersBeside) {
   EXPECT_GT(rank_bytes(model, false, step_of(10), {}).framework, 0.6 * (1 << 30));
 }
 
-  EXPECT_GT(at_begin.activations, 4e9);
-  step.micro_batches = 2;
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, frees).gradients, 4e9);
-}
-
 TEST(RankBytes, StageBalancingIncludesTheWorkOfTheHead) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 100'000};
   ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
@@ -319,14 +314,14 @@ TEST(RankBytes, StageBalancingIncludesTheWorkOfTheHead) {
   const double even = rank_bytes(model, false, step, {}).activations;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {.balances_stages = true}).activations, even * 3 / 2);
 }
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gathered, 2 * (2 * 1e8 + 1e6));
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6) / 4);
-  step.micro_batches = 2;
 
 TEST(RankBytes, PipelineStageKeepsGatheredParametersBetweenMicroBatches) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(8, {.ranks = 8, .pipeline = 2, .shard = Shard::kParameters});
   step.parameters = 8 * 1e8 + 2 * 1e6;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gathered, 2 * (2 * 1e8 + 1e6));
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6) / 4);
+  step.micro_batches = 2;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gathered, 2 * (4 * 1e8 + 1e6));
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6));
 }
