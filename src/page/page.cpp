@@ -143,6 +143,8 @@ Json kernels_json(const TraceSums& sums) {
       shared.calls += kernel.calls;
       shared.total += kernel.total;
       shared.floor += kernel.floor;
+      shared.compute_floor += kernel.compute_floor;
+      shared.memory_floor += kernel.memory_floor;
     } else {
       rows.emplace_back(kernel, 1);
     }

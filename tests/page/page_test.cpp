@@ -178,6 +178,34 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
+TEST(Page, SharedRowOfSmallKernelsHasTheBoundOfItsSum) {
+  MadeTrace made;
+  const auto add = [&](const char* kernel, double flops, int64_t bytes) {
+    made.launch({.phase = "forward",
+                 .scope = "",
+                 .part = "",
+                 .range = "",
+                 .op = kernel,
+                 .work_class = "elementwise",
+                 .kernel = kernel,
+                 .signature = "",
+                 .flops = flops,
+                 .bytes = bytes});
+  };
+  add("large", 1e6, 1000);
+  add("first", 10, 3000);    // the memory takes longer
+  add("second", 1e6, 1000);  // arithmetic takes longer, also in the sum
+  made.trace.steps.push_back({0, 0.01, {9'000'000, 30'000, 20'000}});
+  made.trace.peak_flops = 1e12;
+  made.trace.bandwidth = 1e10;
+  PageInput input = five_points();
+  input.traces.front() = made.trace;
+  const nlohmann::ordered_json kernels = data_of(input)["traces"][0]["kernels"];
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[1]["kernels"], 2);
+  EXPECT_EQ(kernels[1]["bound"], "compute");
+}
+
 TEST(Page, PeaksAreThePredictedOnesWithAndWithoutATrace) {
   PageInput input = five_points();
   constexpr int64_t kPeak = int64_t{1} << 22;  // more than the tensors of the trace request
