@@ -285,6 +285,9 @@ TEST(Page, StatesHowLongATrainingRunTakes) {
   input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // 3600 steps of one second each
   EXPECT_THAT(training_of(), HasSubstr("60 min"));
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
+  input.records[0].prediction.time["step"] = 1;
+  input.records[0].status = Status::kInterrupted;
+  EXPECT_EQ(training_of(), "") << "the page shows no time of an interrupted point";
 }
 
 TEST(Page, PointsThatDoDifferentWorkHaveNoRatio) {
