@@ -259,6 +259,17 @@ TEST(Page, CroppedPointsCountAsDifferentWork) {
   EXPECT_THAT(data_of(input)["groups"][0]["points"], ElementsAre(0, 1, 2));
 }
 
+TEST(Page, PointsOfDifferentModelsCountAsDifferentWork) {
+  PageInput input = five_points();
+  input.records.resize(2);
+  input.traces.resize(2);
+  input.records[1].name += "/projections:true";
+  input.records[1].config.json()["projections"] = true;
+  const nlohmann::ordered_json page = data_of(input);
+  EXPECT_FALSE(page["points"][1].contains("ratio"));
+  EXPECT_EQ(page["axes"][0]["key"], "projections") << "axes of the work come before those of how it is done";
+}
+
 TEST(Page, RatiosOfFewSamplesHaveAnInterval) {
   PageInput input = five_points();
   for (Record& record : input.records) record.time["step"] = make_time_stats(std::vector{1.0, 1.1});
