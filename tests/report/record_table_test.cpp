@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "record/metrics.h"
 #include "record/time_stats.h"
@@ -212,7 +213,7 @@ TEST(RecordTable, MarksPredictions) {
   ASSERT_TRUE(is_predicted(records[1]));
   for (const char* const columns : {"default", "all", "mean_std", "forward_backward", "name,peak", "dtype,median"}) {
     EXPECT_THAT(table(records, {}, columns), ContainsRegex("roofline:H200.*predicted\n")) << columns;
-    EXPECT_THAT(markdown(records, columns), HasSubstr("roofline:H200")) << columns;
+    EXPECT_THAT(markdown(records, columns), ContainsRegex("roofline:H200.*\\| predicted \\|\n")) << columns;
   }
   const std::string alone = table(std::span(records).last(1), {});
   EXPECT_THAT(alone, HasSubstr("predicted for roofline:H200"));
@@ -249,6 +250,16 @@ TEST(RecordTable, ManyRowsKeepTheirPhases) {
 }
 
 TEST(Markdown, NamesTheFastestRow) { EXPECT_THAT(markdown(two_dtypes()), HasSubstr("fastest: bfloat16, ")); }
+
+TEST(Markdown, MarksRowsFromTheStore) {
+  std::vector<Record> records = two_dtypes();
+  records[1].run = "earlier";
+  const std::set<std::string> stored{"earlier"};
+  const std::string text = text_from(
+      [&](const TextSink& sink) { markdown(RecordList(records), {.stored_runs = &stored}, "default", sink); });
+  EXPECT_THAT(text, ContainsRegex("bfloat16.*\\| from the store \\|\n"));
+  EXPECT_THAT(text, Not(ContainsRegex("float32 [^\n]*from the store")));
+}
 
 TEST(Markdown, HasOneUnitInEachColumn) {
   const std::string text = markdown(stored_records(), "name,median,peak,setup_time");
