@@ -55,9 +55,7 @@ std::string point_of_run(const Record& record, const std::string& run, std::vect
 
 // True if the record's step lowers no composite.
 bool is_whole(const Record& record) {
-  const Json& config = record.config.json();
-  const auto unset = [&](const char* key) { return !config.contains(key) || config[key].is_null(); };
-  return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
+  return record.config.text("mode") != "eager" && chosen_composites(record).empty();
 }
 
 // The value that the baseline prefers for an option, if the run contains it; empty if no value is preferred.
@@ -116,6 +114,13 @@ std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time
 }
 
 }  // namespace
+
+std::string chosen_composites(const Record& record) {
+  const std::string lowered = record.config.text("lower");
+  if (!lowered.empty() && lowered != "none") return "-" + lowered;
+  const std::string kept = record.config.text("keep");
+  return kept.empty() || kept == "all" ? "" : "keep " + kept;
+}
 
 std::string point_without(const Record& record, const std::vector<std::string_view>& options) {
   Json config = record.config.json();

@@ -20,6 +20,10 @@ struct Speedup {
   Interval interval;
 };
 
+// The composites that the user chose to lower or to keep: "-a+b" for --lower, and "keep a+b" for --keep, which in
+// compile mode lowers all others. Empty if the mode alone decides.
+std::string chosen_composites(const Record& record);
+
 // A key that two records share if they are from one machine and their configurations differ at most in `options` and in
 // `timeout`.
 std::string point_without(const Record& record, const std::vector<std::string_view>& options);

@@ -329,6 +329,14 @@ TEST(AttentionTable, PrintsEachReasonOnce) {
   EXPECT_EQ(std::ranges::count(lines, "unsupported: needs another mode"), 1);
 }
 
+TEST(AttentionTable, CompileModeThatKeepsSomeCompositesIsLowered) {
+  std::vector<Record> records = attention_records();
+  for (const size_t i : {1U, 3U}) records[i].config.json()["keep"] = "rms_norm";
+  EXPECT_THAT(table(records, {.width = 100}, "attention"), HasSubstr("lowered"));
+  for (Record& record : records) record.config.json()["keep"] = nullptr;
+  EXPECT_THAT(table(records, {.width = 100}, "attention"), Not(HasSubstr("lowered")));
+}
+
 TEST(AttentionTable, ShowsMemoryBeforeBackwardOfOneMode) {
   std::vector<Record> records = attention_records();
   for (Record& record : records) record.memory.after_forward_bytes = int64_t{3} << 20U;
