@@ -27,7 +27,12 @@ const charts = (() => {
   const bytes = (value) => scaled(value, BYTES);
   const count = (value) => scaled(value, COUNTS);
   const percent = (value) => (value === null || value === undefined ? "-" : `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`);
-  const error = (value) => (value === null || value === undefined ? "" : value > 1 ? "> 100 %" : `±${Math.max(1, Math.round(100 * value))} %`);
+  // Like plus_minus_text() of the tables: one decimal below 1 %, and at least 0.1 % unless the value is exact.
+  function error(value) {
+    if (value === null || value === undefined) return "";
+    const shown = 100 * value;
+    return `±${shown === 0 || shown >= 1 ? shown.toFixed(0) : Math.max(0.1, shown).toFixed(1)} %`;
+  }
   const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}\u2026` : text);
   const shortened = (text) => text.replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
   const tick = (format) => (value) => shortened(format(value));

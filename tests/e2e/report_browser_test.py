@@ -68,6 +68,11 @@ class ReportInBrowser(ReportTest):
                 self.assertRegex(label, r"\.$", name)
             self.assertLessEqual(self.overflow(), 0)
 
+    def test_uncertainties_are_written_as_in_tables(self):
+        self.open()
+        for value, text in ((0, "±0 %"), (0.0002, "±0.1 %"), (0.0034, "±0.3 %"), (0.026, "±3 %"), (2.5, "±250 %"), (None, "")):
+            self.assertEqual(self.chromium.run(f"charts.text.error({json.dumps(value)})"), text)
+
     def test_first_screen_shows_a_chart_with_its_summary(self):
         self.open()
         top, bottom, says = self.chromium.run("""["chart-time", "says-time"].flatMap(id => {
