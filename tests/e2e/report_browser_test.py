@@ -190,6 +190,14 @@ class ReportInBrowser(ReportTest):
             times = [points[index]["time"]["median_s"] for index in order]
             self.assertEqual(times, sorted(times, reverse=down))
 
+    def test_samples_have_the_numbers_of_their_steps(self):
+        self.open()
+        point = {"warmup_s": [3, 2], "samples_s": [1, 1.5], "steps_per_sample": 4}
+        steps = self.chromium.run(f"charts.steps({json.dumps(point)}).map(({{step, kind}}) => [step, kind])")
+        self.assertEqual(steps, [[1, "warm-up"], [2, "warm-up"], [6, "sample of 4 steps"], [10, "sample of 4 steps"]])
+        self.assertEqual(self.chromium.run(f"charts.steps({json.dumps(point | {'steps_per_sample': 1})}).at(-1)"),
+                         {"step": 4, "kind": "sample", "time_s": 1.5})
+
     def test_pages_without_traces_or_times_work(self):
         self.assert_ok(self.bench("--device", "h100,rtx4090", "--model", "small,2.7B", "--context", "128,512,65536", "--mode",
                                   "eager,compile", "--lr", "0.001,0.002", "--steps", "1", "--warmup", "0"))

@@ -289,6 +289,15 @@ TEST(Page, SingleSamplesHaveAnUnknownSpread) {
   EXPECT_THAT(page["points"][0]["sentences"]["trust"].get<std::string>(), HasSubstr("single sample"));
 }
 
+TEST(Page, StatesTheStepsOfASample) {
+  PageInput input = five_points();
+  input.records[0].stopping.steps_per_sample = 12;
+  input.records[1].stopping.steps_per_sample.reset();
+  const nlohmann::ordered_json points = data_of(input)["points"];
+  EXPECT_EQ(points[0]["steps_per_sample"], 12);
+  EXPECT_EQ(points[1]["steps_per_sample"], 1);
+}
+
 TEST(Page, StatesHowLongATrainingRunTakes) {
   PageInput input = five_points();
   const auto training_of = [&] { return data_of(input)["points"][0]["sentences"]["training"].get<std::string>(); };
