@@ -149,8 +149,13 @@ bool leaves_open(const PublishedRun& run) {
   return has(words, "not stated") && !has(words, "data parallel");
 }
 
-AttentionKernel attention_of(const PublishedRun& run, std::string_view mode) {
+AttentionKernel attention_of(const PublishedRun& run, std::string_view mode, const DescribedRun& described) {
   const std::string words = lower_case(run.flash_attention);
+  if (words == kUsualAttention) {
+    // The names that peers/ and transformers give to implementations with PyTorch's attention (SDPA).
+    return has_any(mode, {"sdpa", "flash", "tuned"}) ? AttentionKernel::kSecond
+                                                     : usual_attention(described.program, described.config.dtype);
+  }
   const bool is_stated = !has(words, "not stated") && !words.empty();
   if (is_stated && words.starts_with("no")) return AttentionKernel::kUnfused;
   if (has_any(mode, {"torch 1.", "torch 2.0"})) return AttentionKernel::kFirst;
@@ -178,13 +183,10 @@ void describe_edition(const PublishedRun& run, DescribedRun& described) {
                                    {"d-ff", run.d_ff},
                                    {"num-heads", run.heads},
                                    {"num-kv-heads", run.kv_heads},
-                                   {"head-dim", run.head_dim},
-                                   {"weight-tie", run.weight_tie},
                                    {"vocab", run.vocab}}) {
     if (!size.empty()) given.push_back({flag, size});
   }
-  if (run.note.starts_with(kOptimizerNote))
-    given.push_back({"optimizer", std::string_view(run.note).substr(std::string_view(kOptimizerNote).size())});
+  for (const auto& [flag, text] : run.options) given.push_back({flag, text});
   described.config = config_of(given);
   const ModelConfig& model = described.config.model;
   described.step.layers = model.num_layers;
@@ -313,6 +315,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
 }
 
 void describe(const PublishedRun& run, DescribedRun& described) {
+  if (!run.refusal.empty()) throw Error(run.refusal);
   const std::string mode = lower_case(run.mode);
   const DataSheet* machine = machine_of_words(run.hardware);
   if (machine == nullptr && has(run.hardware, "not named")) machine = machine_of_words(run.note);
@@ -324,7 +327,6 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.step.layout = layout_of(run, mode);
   described.step.checkpointing = checkpointing_of(lower_case(run.activation_checkpointing));
   described.step.network_bandwidth = network_of(run.interconnect);
-  described.attention = attention_of(run, mode);
   describe_batch(run, described);
 
   const std::string dtype = lower_case(run.dtype);
@@ -336,9 +338,10 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   if (described.product_bits == 8 && machine->float8 <= 0)
     throw Error(fmt::format("the machine file of {} has no float8 rate", machine->name));
   described.step.value_bytes = activation_bytes(config.dtype);
-  const bool is_16_bit = is_mixed(config.dtype);
-  described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
-                                           described.step.layout.shard == Shard::kParameters);
+  described.stores_16_bits = stores_16_bits(described, has(dtype, "autocast"));
+  described.attention = attention_of(run, mode, described);
+  if (described.step.layout.context > 1 && described.attention == AttentionKernel::kUnfused)
+    throw Error("context parallelism without fused attention is not predicted");
   described.framework = framework_of(mode);
   described.fuses_loss = has_any(mode, {"liger", "unsloth"});
   described.compiles_loss = !has(mode, "loss not compiled");
@@ -388,6 +391,15 @@ const DataSheet* machine_of_words(std::string_view hardware) {
     if (fits && (found == nullptr || machine.name.size() > found->name.size())) found = &machine;
   }
   return found;
+}
+
+bool stores_16_bits(const DescribedRun& run, bool is_autocast) {
+  if (!is_mixed(run.config.dtype) || run.program == Program::kLaptime) return false;
+  return !is_autocast || run.program == Program::kMegatron || run.step.layout.shard == Shard::kParameters;
+}
+
+AttentionKernel usual_attention(Program program, Precision dtype) {
+  return program == Program::kMegatron && is_mixed(dtype) ? AttentionKernel::kThird : AttentionKernel::kUnfused;
 }
 
 DescribedRun described(const PublishedRun& run) {

@@ -44,6 +44,13 @@ struct DescribedRun {
 
 DescribedRun described(const PublishedRun& run);
 
+// DescribedRun::stores_16_bits of a run of this program, type and layout. With autocast, Megatron stores 16 bits, and
+// so do ranks that gather parameters in 16 bits. laptime stores and gathers float32 (docs/ranks.md).
+bool stores_16_bits(const DescribedRun& run, bool is_autocast);
+
+// The attention kernel of a program that was not asked for one: Megatron fuses attention in 16-bit types.
+AttentionKernel usual_attention(Program program, Precision dtype);
+
 // The known machine that a source describes: a100-40 for "A100 40GB". Null if there is none.
 const DataSheet* machine_of_words(std::string_view hardware);
 

@@ -36,18 +36,16 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.memory_limit.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // Megatron fuses attention in 16-bit types; other programs do so if --keep names attention. laptime's own plan
-  // already follows --keep.
+  // Programs also fuse attention if --keep names it. laptime's own plan already follows --keep.
   const bool is_ours = program == Program::kLaptime;
-  const bool has_flash = (program == Program::kMegatron && is_mixed(config.dtype)) ||
-                         (config.keep && config.keep->find("attention") != std::string::npos);
-  run.attention = has_flash ? AttentionKernel::kThird : AttentionKernel::kUnfused;
-  if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
+  const bool keeps = config.keep && config.keep->find("attention") != std::string::npos;
+  run.attention = keeps ? AttentionKernel::kThird : usual_attention(program, config.dtype);
+  if (run.attention != AttentionKernel::kUnfused && !is_ours) run.config.keep = "scaled_dot_product_attention";
   run.repeats_heads = !is_ours && program != Program::kMegatron;
-  run.stores_16_bits = is_mixed(config.dtype) && (program == Program::kMegatron || layout.shard == Shard::kParameters);
   run.tokens = static_cast<double>(model.batch_size * config.step_context());
   ParallelStep& step = run.step;
   step.layout = layout;
+  run.stores_16_bits = stores_16_bits(run, true);
   step.checkpointing = choice.checkpointing;
   step.layers = model.num_layers;
   step.micro_batches = choice.micro_batches;
@@ -67,6 +65,15 @@ std::vector<int64_t> divisors(int64_t whole, int64_t most) {
     if (whole % part == 0) found.push_back(part);
   }
   return found;
+}
+
+// The numbers of tensor-parallel ranks, ascending, that divide the heads and `ranks` and whose groups fit in nodes.
+std::vector<int64_t> tensor_rank_counts(const RunConfig& config, int64_t ranks) {
+  const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
+  const int64_t in_node = machine.devices_of_node();
+  std::vector<int64_t> counts = divisors(std::gcd(ranks, config.model.num_heads), in_node);
+  std::erase_if(counts, [&](int64_t tensor) { return in_node % tensor != 0 && ranks > in_node; });
+  return counts;
 }
 
 // The numbers of micro-batches into which a rank can divide its sequences, ascending.
@@ -155,6 +162,25 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 }
 
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans) {
+  const ParallelLayout& given = choice.layout;
+  std::vector<int64_t> more_tensor_ranks = tensor_rank_counts(config, given.ranks);
+  std::erase_if(more_tensor_ranks,
+                [&](int64_t tensor) { return tensor <= given.tensor || given.ranks % (tensor * given.pipeline) != 0; });
+  // The choice with the fewest micro-batches, among those allowed, that fits; the most need the least memory.
+  const auto fitting = [&](ParallelChoice one, bool splits_batch) -> std::optional<ParallelChoice> {
+    std::vector<int64_t> counts{one.micro_batches};
+    if (splits_batch) {
+      counts = micro_batch_counts(config, one.layout);
+      std::erase_if(counts, [&](int64_t count) { return count <= choice.micro_batches; });
+    }
+    const auto fits = [&](int64_t count) {
+      one.micro_batches = count;
+      return plan_parallel(config, program, one, plans).fits();
+    };
+    if (counts.empty() || !fits(counts.back())) return std::nullopt;
+    std::ranges::find_if(counts, fits);
+    return one;
+  };
   for (const bool splits_model : {false, true}) {
     for (const bool splits_batch : {false, true}) {
       for (const bool shards : {false, true}) {
@@ -162,22 +188,10 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
           ParallelChoice one = choice;
           if (recomputes) one.checkpointing = Checkpointing::kFull;
           if (shards) one.layout.shard = Shard::kParameters;
-          if (splits_model) one.layout.tensor = std::min<int64_t>(8, one.layout.ranks);
-          std::vector<int64_t> counts{one.micro_batches};
-          if (splits_batch) {
-            counts = micro_batch_counts(config, one.layout);
-            std::erase_if(counts, [&](int64_t count) { return count <= choice.micro_batches; });
+          for (const int64_t tensor : splits_model ? more_tensor_ranks : std::vector{given.tensor}) {
+            one.layout.tensor = tensor;
+            if (const auto found = fitting(one, splits_batch)) return found->words();
           }
-          const auto fits = [&](int64_t count) {
-            one.micro_batches = count;
-            return plan_parallel(config, program, one, plans).fits();
-          };
-          // The most micro-batches need the least memory.
-          if (counts.empty() || !fits(counts.back())) continue;
-          for (const int64_t count : counts) {
-            if (fits(count)) break;
-          }
-          return one.words();
         }
       }
     }
@@ -186,11 +200,8 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
 }
 
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans) {
-  const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
-  const int64_t in_node = machine.devices_of_node();
   std::vector<ParallelPlan> all;
-  for (const int64_t tensor : divisors(std::gcd(ranks, config.model.num_heads), in_node)) {
-    if (in_node % tensor != 0 && ranks > in_node) continue;  // some groups would span two nodes
+  for (const int64_t tensor : tensor_rank_counts(config, ranks)) {
     for (const int64_t pipeline : divisors(std::gcd(ranks / tensor, config.model.num_layers), ranks)) {
       ParallelChoice choice;
       choice.layout.ranks = ranks;

@@ -40,9 +40,9 @@ struct ParallelChoice {
 // `config` is the step of all ranks, including their whole batch, on one described machine.
 ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// Options that make the step fit. Tries combinations of recomputation, sharded parameters, more micro-batches and up to
-// 8 tensor parallel ranks, in this order, and returns the first that fits, with the fewest micro-batches; empty if none
-// fits.
+// Options that make the step fit. Tries combinations of recomputation, sharded parameters, more micro-batches and more
+// tensor parallel ranks, in this order, and returns the first that fits, with the fewest micro-batches; empty if none
+// fits. Tries the numbers of tensor parallel ranks that best_plans would, the fewest first.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // All ways to divide the step among `ranks` ranks, with and without recomputation, each with its best number of

@@ -200,18 +200,20 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
               step.groups_updates,
               step.kv_width});
   }
-  Table launches{.name = "launches",
-                 .columns = columns_from("share; <phase; in_layer; <kind; count; matrices; rows; columns; work; moved; "
-                                         "speedup; unaligned")};
+  Table launches{
+      .name = "launches",
+      .columns = columns_from(
+          "share; <phase; in_layer; in_attention; <kind; count; later; matrices; rows; columns; work; moved; "
+          "speedup; unaligned")};
   for (size_t share = 0; share < predicted.shares.size(); ++share) {
     for (const ShareLaunch& launch : predicted.shares[share]) {
       const LaunchWork& work = launch.work;
       const char* const kind = work.kind == LaunchWork::Kind::kProduct     ? "product"
                                : work.kind == LaunchWork::Kind::kAttention ? "attention"
                                                                            : "other";
-      launches.add({static_cast<int64_t>(share), std::string(name_of(launch.phase)), launch.in_layer, std::string(kind),
-                    launch.count, work.written.count, work.written.rows, work.written.columns, work.flops, work.bytes,
-                    work.speedup, work.unaligned});
+      launches.add({static_cast<int64_t>(share), std::string(name_of(launch.phase)), launch.in_layer,
+                    launch.in_attention, std::string(kind), launch.count, launch.later, work.written.count,
+                    work.written.rows, work.written.columns, work.flops, work.bytes, work.speedup, work.unaligned});
     }
   }
   answer.keep(std::move(runs));

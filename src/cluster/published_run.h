@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/key.h"
@@ -16,7 +17,9 @@ struct PublishedRun {
   std::string parameters, layers, d_model, d_ff, heads, kv_heads, vocab, sequence_length, micro_batch;
   std::string global_batch_tokens, dtype, mode, flash_attention, parallelism, activation_checkpointing;
   std::string quantity, value, note;
-  std::string head_dim, weight_tie;  // only records state them; tables have no such columns
+  // Only records have these; tables have no such columns.
+  std::vector<std::pair<std::string, std::string>> options;  // flags and values of further options
+  std::string refusal;                                       // why the run cannot be described; empty if it can
 
   LAPTIME_FIELDS(id, source, source_commit_or_date, hardware, gpus, nodes, interconnect, model_family, model_name,
                  parameters, layers, d_model, d_ff, heads, kv_heads, vocab, sequence_length, micro_batch,
@@ -41,8 +44,8 @@ std::vector<PublishedRun> read_published_runs(const std::string& path);
 // Prefix of PublishedRun::model_family if the model is a named size of one of laptime's editions: "edition 2025".
 inline constexpr std::string_view kEditionFamily = "edition ";
 
-// Prefix of a PublishedRun::note that names an optimizer of laptime: "optimizer: torch".
-inline constexpr const char* kOptimizerNote = "optimizer: ";
+// PublishedRun::flash_attention of a program that states no kernel, but an implementation in PublishedRun::mode.
+inline constexpr std::string_view kUsualAttention = "usual";
 
 // The first number in a text, without a sign: 80 in "80 GB", 9.5e-05 in "9.5e-05"; none if the text has no number.
 std::optional<double> number_in(std::string_view text);

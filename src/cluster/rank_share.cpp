@@ -54,6 +54,20 @@ bool is_fused(const PlanStep& step, Program program) {
   return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
 }
 
+// True if the step adds a gradient of a parameter to another.
+bool adds_gradients(const Plan& plan, const PlanStep& step) {
+  if (step.phase != Phase::kBackward || !step.kernel->op->is_sum) return false;
+  const int sum = step.out[0].buffer;
+  return sum >= 0 && plan.buffers[static_cast<size_t>(sum)].role == Role::kGradient;
+}
+
+// The number of ranks that divide the sum of the gradients of several micro-batches; 0 if no launches add gradients.
+// Megatron's products add to the gradients of the step, in the first micro-batch too.
+int64_t sharers_of_sum(const DescribedRun& run) {
+  if (run.step.micro_batches == 1 || run.program == Program::kMegatron) return 0;
+  return exchange_of(run.program, run.step).reduces_once ? 1 : sharers_of(run.step.layout, machine_of(run));
+}
+
 }  // namespace
 
 RunConfig share_of(const DescribedRun& run) {
@@ -73,17 +87,35 @@ RunConfig share_of(const DescribedRun& run) {
   return config;
 }
 
+namespace {
+
 Prepared plan_share(const DescribedRun& run) {
   const RunConfig config = share_of(run);
   return prepare(config, find_device_of(config, run.program), MachineKnowledge{});
 }
 
-std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share) {
+using Key = std::tuple<Phase, bool, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
+using Launches = std::map<Key, ShareLaunch>;
+
+// The entry of the launch, whose counts are 0 if it is new.
+ShareLaunch& entry_of(Launches& launches, ShareLaunch launch) {
+  const LaunchWork& work = launch.work;
+  const OutputMatrices& written = work.written;
+  const Key key{launch.phase, launch.in_layer, launch.in_attention, work.kind, written.count,
+                written.rows, written.columns, work.flops,          work.bytes};
+  launch.count = launch.later = 0;
+  return launches.try_emplace(key, launch).first->second;
+}
+
+// Counts the launches of a step of this many micro-batches.
+Launches planned_launches(DescribedRun run, int64_t micro_batches) {
+  run.config.micro_batches = micro_batches;
+  run.config.model.batch_size *= micro_batches;
+  const Prepared share = plan_share(run);
   const DataSheet machine = machine_of(run);
   const double rate = attention_rate(run.attention, machine);
   const double speedup = product_speedup(run.product_bits, machine);
-  using Key = std::tuple<Phase, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
-  std::map<Key, ShareLaunch> launches;
+  Launches launches;
   // Between products, tensor-parallel ranks divide the sequence (Korthikanti et al. 2022).
   const auto tensor = static_cast<double>(run.step.layout.tensor);
   for (const PlanStep& step : share.plan.steps) {
@@ -91,38 +123,81 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
     const bool in_layer = step.region.layer >= 0;
     if (is_fused(step, run.program)) continue;
     auto bytes = static_cast<double>(step.bytes);
-    if (step.phase == Phase::kOptimizer) {
+    const bool is_update = step.phase == Phase::kOptimizer || adds_gradients(share.plan, step);
+    if (is_update) {
       if (run.all_16_bits) bytes /= 2;
     } else if (run.stores_16_bits && in_layer) {
       if (step.work_class == WorkClass::kCast) continue;
       bytes = bytes_in_16_bits(step);
     }
-    if (!in_layer && writes_loss_out(run) && step.phase != Phase::kOptimizer &&
-        step.kernel->op->kind != OpKind::kContraction)
+    if (!in_layer && writes_loss_out(run) && !is_update && step.kernel->op->kind != OpKind::kContraction)
       bytes *= kParallelLoss;
     LaunchWork work = work_of(*step.kernel->op, step.in, step.out, step.flops, bytes);
-    if (in_layer && work.kind == LaunchWork::Kind::kOther && step.phase != Phase::kOptimizer &&
+    if (in_layer && work.kind == LaunchWork::Kind::kOther && !is_update &&
         work.written.columns == share.config.model.d_model) {
       work.flops /= tensor;
       work.bytes /= tensor;
     }
     if (work.kind == LaunchWork::Kind::kAttention) work.flops *= static_cast<double>(run.step.layout.context) / rate;
     if (work.kind == LaunchWork::Kind::kProduct && in_layer) work.speedup = speedup;
-    const OutputMatrices& written = work.written;
-    const Key key{step.phase,   in_layer,        work.kind,  written.count,
-                  written.rows, written.columns, work.flops, work.bytes};
-    ++launches.try_emplace(key, ShareLaunch{step.phase, in_layer, work, 0}).first->second.count;
+    ++entry_of(launches, {step.phase, in_layer, !step.region.range.empty(), work}).count;
+  }
+  return launches;
+}
+
+// Adds multiples of the launches of a planned step to the counts of the first and of each later micro-batch.
+void add(const Launches& planned, int64_t first, int64_t later, Launches& launches) {
+  for (const auto& [key, launch] : planned) {
+    ShareLaunch& entry = entry_of(launches, launch);
+    entry.count += first * launch.count;
+    entry.later += later * launch.count;
+  }
+}
+
+// PyTorch's autograd adds gradients as in eager mode, even if the model is compiled: a step of two micro-batches has
+// these launches beyond two steps of one. Ranks that reduce the gradients of each micro-batch add only their parts.
+void add_sums_of_gradients(DescribedRun run, int64_t sharers, Launches& launches) {
+  run.program = Program::kPyTorchEager;
+  Launches sums;
+  add(planned_launches(run, 2), 0, 1, sums);
+  add(planned_launches(run, 1), 0, -2, sums);
+  for (auto& [key, launch] : sums) {
+    const int64_t later = launch.later;
+    if (launch.phase == Phase::kBackward) {
+      launch.work.flops /= static_cast<double>(sharers);
+      launch.work.bytes /= static_cast<double>(sharers);
+    }
+    entry_of(launches, launch).later += later;
+  }
+}
+
+}  // namespace
+
+std::vector<ShareLaunch> share_launches(const DescribedRun& run) {
+  const int64_t sharers = sharers_of_sum(run);
+  Launches launches;
+  if (sharers > 0 && run.program == Program::kLaptime) {
+    // A step of three micro-batches has one more later micro-batch than a step of two.
+    add(planned_launches(run, 2), 2, -1, launches);
+    add(planned_launches(run, 3), -1, 1, launches);
+  } else {
+    add(planned_launches(run, 1), 1, 1, launches);
+    if (sharers > 0) add_sums_of_gradients(run, sharers, launches);
   }
   std::vector<ShareLaunch> all;
   all.reserve(launches.size());
-  for (const auto& [key, launch] : launches) all.push_back(launch);
+  for (auto& [key, launch] : launches) {
+    if (launch.phase == Phase::kOptimizer) launch.later = launch.count;
+    if (launch.count != 0 || launch.later != 0) all.push_back(launch);
+  }
   return all;
 }
 
-RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded) {
+RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded,
+                   int64_t micro_batches) {
   RankWork work;
   for (const ShareLaunch& launch : launches) {
-    const auto count = static_cast<double>(launch.count);
+    const double count = launch.mean_count(micro_batches);
     const bool is_free = is_recorded && launch.phase != Phase::kOptimizer;
     const Busy busy = Busy{times.kernel(launch.work), is_free ? 0 : times.host(launch.phase)} * count;
     Busy* part = nullptr;
@@ -133,7 +208,7 @@ RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& 
       case Phase::kSetup: continue;
     }
     *part = *part + busy;
-    if (launch.in_layer && launch.phase == Phase::kForward && launch.work.kind == LaunchWork::Kind::kAttention)
+    if (launch.in_layer && launch.in_attention && launch.phase == Phase::kForward)
       work.layer_attention = work.layer_attention + busy;
   }
   return work;
@@ -141,12 +216,13 @@ RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& 
 
 size_t SharePlans::index_of(const DescribedRun& run) {
   const ParallelLayout& layout = run.step.layout;
-  const std::string key = fmt::format("{} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
-                                      static_cast<int>(run.attention), run.product_bits, run.stores_16_bits,
-                                      run.all_16_bits, layout.context, layout.tensor * layout.pipeline > 1);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
+                  static_cast<int>(run.attention), run.product_bits, run.stores_16_bits, run.all_16_bits,
+                  layout.context, layout.tensor * layout.pipeline > 1, sharers_of_sum(run));
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
-  shares_.push_back(share_launches(run, plan_share(run)));
+  shares_.push_back(share_launches(run));
   return known_[key] = shares_.size() - 1;
 }
 
@@ -169,7 +245,7 @@ DataSheet machine_of(const DescribedRun& run) {
 ParallelTime time_of(const DescribedRun& run, SharePlans& plans) {
   const size_t share = plans.index_of(run);
   const Device device = find_device_of(share_of(run), run.program);
-  const RankWork work = rank_work(plans.all()[share], *device.launch_times, run.is_recorded);
+  const RankWork work = rank_work(plans.all()[share], *device.launch_times, run.is_recorded, run.step.micro_batches);
   return parallel_time(*device.launch_times, machine_of(run), work, run.step);
 }
 

@@ -17,9 +17,16 @@ namespace laptime {
 
 struct ShareLaunch {
   Phase phase = Phase::kForward;
-  bool in_layer = false;  // true if the launch belongs to a layer
+  bool in_layer = false;      // true if the launch belongs to a layer
+  bool in_attention = false;  // true if it belongs to the attention core: scores, softmax and weighted sum
   LaunchWork work;
-  int64_t count = 0;  // number of identical launches
+  int64_t count = 0;  // identical launches in the first micro-batch or, of the optimizer, in a step
+  int64_t later = 0;  // the same in each later micro-batch, which adds its gradients to the earlier ones
+
+  double mean_count(int64_t micro_batches) const {
+    const auto batches = static_cast<double>(micro_batches);
+    return static_cast<double>(count) + static_cast<double>(later - count) * (batches - 1) / batches;
+  }
 };
 
 // The model of one rank: tensor-parallel ranks divide heads, d_ff and the vocabulary, context-parallel ranks the
@@ -27,13 +34,13 @@ struct ShareLaunch {
 // divide the key-value heads.
 RunConfig share_of(const DescribedRun& run);
 
-Prepared plan_share(const DescribedRun& run);
+// Launches of each micro-batch and of the optimizer, in the second layer and outside the layers.
+std::vector<ShareLaunch> share_launches(const DescribedRun& run);
 
-// Launches of one micro-batch and of the optimizer, in the second layer and outside the layers.
-std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share);
-
-// Sums the launches by phase. If forward and backward are recorded in a CUDA graph, only the optimizer takes host time.
-RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
+// Sums the launches of the mean micro-batch by phase. If forward and backward are recorded in a CUDA graph, only the
+// optimizer takes host time.
+RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded,
+                   int64_t micro_batches);
 
 // The launches and the activations of all shares. Each distinct share is planned only once for its launches and once
 // for its activations.

@@ -1,6 +1,9 @@
 // Describes each record as a published run, in the terms of published/README.md.
 #include "cluster/recorded_runs.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,7 +12,9 @@
 #include "analysis/plan_findings.h"
 #include "base/json_path.h"
 #include "base/words.h"
+#include "config/option_table.h"
 #include "config/parallel.h"
+#include "config/run_config.h"
 #include "report/names.h"
 
 namespace laptime {
@@ -21,6 +26,13 @@ std::string_view parallelism_of(std::string_view shard) {
   if (shard == name_of(Shard::kGradients)) return "zero2";
   return shard == name_of(Shard::kParameters) ? "zero3" : "ddp";
 }
+
+// Options that change the launches of a step and have no column in published/README.md.
+constexpr std::array<std::string_view, 20> kFurtherOptions{
+    "head-dim",          "weight-tie",  "bias",         "embd-pdrop",     "attn-pdrop",
+    "resid-pdrop",       "max-context", "rotary-share", "attention-bias", "mlp-bias",
+    "parallel-residual", "pad-token",   "keep",         "lower",          "optimizer",
+    "moments",           "clip-norm",   "loss-scale",   "accumulate",     "optimizer-in-backward"};
 
 PublishedRun described_record(const Record& record) {
   constexpr std::string_view kOurs = "laptime";
@@ -44,23 +56,26 @@ PublishedRun described_record(const Record& record) {
   run.d_ff = config.text("d_ff");
   run.heads = config.text("num_heads");
   run.kv_heads = config.text("num_kv_heads");
-  run.head_dim = config.text("head_dim");
-  run.weight_tie = config.text("weight_tie");
   run.vocab = config.text("vocab_size");
   const double context = step_context(record).value_or(0);
   run.sequence_length = fmt::format("{:.0f}", context);
   const double batch = number_at(config, "batch_size").value_or(0);
-  const double micro_batches = number_at(config, "micro_batches").value_or(1);
-  run.micro_batch = fmt::format("{:.0f}", batch / micro_batches / ranks);
+  const double of_rank = batch / ranks;
+  const double micro_batches = std::min(of_rank, number_at(config, "micro_batches").value_or(1));
+  if (std::fmod(of_rank, micro_batches) != 0) run.refusal = "micro-batches of different sizes are not predicted";
+  run.micro_batch = fmt::format("{:.0f}", of_rank / micro_batches);
   run.global_batch_tokens = fmt::format("{:.0f}", batch * context);
   run.dtype = config.text("dtype");
   if (run.dtype.ends_with("16") || run.dtype == "mixed") run.dtype += " autocast";
-  if (config.text("moments") == "bfloat16") run.dtype += ", moments in bf16";
   run.mode = joined(std::vector<std::string>{system, config.text("implementation"), mode}, " ");
-  if (is_ours) run.flash_attention = mode == "compile" ? "cudnn" : "no";
+  run.flash_attention = !is_ours ? kUsualAttention : mode == "compile" ? "cudnn" : "no";
   run.parallelism = ranks > 1 ? parallelism_of(config.text("shard")) : "none";
   run.activation_checkpointing = config.text("recompute");
-  if (const std::string optimizer = config.text("optimizer"); !optimizer.empty()) run.note = kOptimizerNote + optimizer;
+  if (is_ours && !mode.empty()) run.options.emplace_back("mode", mode);
+  for (const std::string_view flag : kFurtherOptions) {
+    const std::string text = config.text(find_option<RunConfig>(flag)->key);
+    if (!text.empty()) run.options.emplace_back(flag, text);
+  }
   return run;
 }
 
@@ -77,11 +92,12 @@ std::vector<PublishedRun> runs_of_records(const std::vector<Record>& records) {
         is_delayed)
       continue;
     PublishedRun run = described_record(record);
-    run.quantity = fmt::format("{}_time_s", record.config.text("pass"));
+    const std::string pass = record.config.text("pass");
+    run.quantity = fmt::format("{}_time_s", pass);
     run.value = fmt::format("{}", time->median);
     runs.push_back(run);
     const bool is_ours = record.config.text("system").empty();
-    if (is_ours || !record.memory.peak_bytes) continue;
+    if (is_ours || pass != name_of(Pass::kStep) || !record.memory.peak_bytes) continue;
     constexpr double kGibibyte = 1 << 30;
     run.id += " peak";
     run.quantity = "peak_memory_gib";

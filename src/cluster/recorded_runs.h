@@ -8,8 +8,8 @@
 
 namespace laptime {
 
-// For each measured record of a whole model, a figure for the time and, if another program ran the steps, a figure for
-// peak memory. laptime's own peak is left out, because it is known exactly before a run.
+// For each measured record of a whole model, a figure for the time and, if another program ran whole steps, a figure
+// for peak memory. laptime's own peak is left out, because it is known exactly before a run.
 std::vector<PublishedRun> runs_of_records(const std::vector<Record>& records);
 
 }  // namespace laptime

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstddef>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -53,10 +55,30 @@ Split best_split(std::span<const double> series) {
   return best;
 }
 
+// Merges the two adjacent levels with the smallest relative change of their medians, and so on, until all changes
+// exceed `least`. `changes` are the indices at which levels begin.
+void merge_levels(std::span<const double> series, double least, std::vector<size_t>& changes) {
+  const auto median_of = [&](size_t level) {
+    const size_t begin = level == 0 ? 0 : changes[level - 1];
+    const size_t end = level == changes.size() ? series.size() : changes[level];
+    return median(series.subspan(begin, end - begin));
+  };
+  while (!changes.empty()) {
+    size_t smallest = 0;
+    double size = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < changes.size(); ++i) {
+      const double before = median_of(i);
+      const double difference = std::abs(median_of(i + 1) - before);
+      const double relative = difference <= 0 ? 0 : difference / std::abs(before);
+      if (relative < size) std::tie(smallest, size) = std::pair(i, relative);
+    }
+    if (size > least) return;
+    changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(smallest));
+  }
+}
+
 class Search {
  public:
-  explicit Search(double least) : least_(least) {}
-
   void split(std::span<const double> series, size_t offset) {
     if (series.size() < 2 * kFewestOfLevel) return;
     const Split best = best_split(series);
@@ -70,9 +92,7 @@ class Search {
 
  private:
   bool is_change(std::span<const double> series, const Split& best) {
-    const double before = median(series.first(best.at));
-    const double after = median(series.subspan(best.at));
-    if (best.distance <= 0 || std::abs(after - before) <= least_ * std::abs(before)) return false;
+    if (best.distance <= 0) return false;
     std::vector<double> order(series.begin(), series.end());
     int better = 0;
     for (int i = 0; i < kOrders && better <= kMostBetter; ++i) {
@@ -86,7 +106,6 @@ class Search {
   }
 
   static constexpr uint64_t kSeed = 0x686973746F7279ULL;
-  double least_;
   uint64_t counter_ = 0;
   std::vector<size_t> found_;
 };
@@ -98,9 +117,11 @@ std::vector<size_t> find_change_points(std::span<const double> series, double le
     throw Error::format("a series of {} figures is too long; select at most {}", series.size(), kMostOfSeries);
   if (series.size() < 2 * kFewestOfLevel) return {};
   sorted_samples(series);  // only to check the figures
-  Search search(least);
+  Search search;
   search.split(series, 0);
-  return std::move(search).found();
+  std::vector<size_t> changes = std::move(search).found();
+  merge_levels(series, least, changes);
+  return changes;
 }
 
 }  // namespace laptime

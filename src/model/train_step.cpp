@@ -64,11 +64,16 @@ ModelOutputs build_part(ModelBuilder& build, const ModelConfig& model, int64_t p
   return outputs;
 }
 
+std::vector<ValueId> values_of(const Sources& sources) {
+  std::vector<ValueId> values;
+  values.reserve(sources.size());
+  for (const DeclaredSource& source : sources) values.push_back(source.value);
+  return values;
+}
+
 UnscaledGradients unscaled(ModelBuilder& build, std::span<const ValueId> grads) {
   build.current = {Phase::kOptimizer, {}, {}, false};
-  std::vector<ValueId> parameters;
-  for (const DeclaredSource& parameter : build.parameters()) parameters.push_back(parameter.value);
-  return unscale(build, grads, build.graph().find_source(source::kLossScale), parameters);
+  return unscale(build, grads, build.graph().find_source(source::kLossScale), values_of(build.parameters()));
 }
 
 // Counts the step unless it is skipped, and sets the scale of the next step. Returns the step number for AdamW, which
@@ -106,13 +111,24 @@ ValueId summed_over_ranks(ModelBuilder& build, const DeclaredSource& parameter, 
 
 // The squared norm of the gradients over all ranks. A gradient that every rank holds counts once.
 ValueId squared_norm_of_all(ModelBuilder& build, std::span<const ValueId> grads) {
-  std::vector<ValueId> chunks;
-  std::vector<ValueId> whole;
-  for (size_t i = 0; i < grads.size(); ++i)
-    (is_divided(build, build.parameters()[i]) ? chunks : whole).push_back(grads[i]);
-  if (chunks.empty()) return squared_norm(build, whole);
-  const ValueId of_chunks = all_reduce(build, squared_norm(build, chunks));
-  return whole.empty() ? of_chunks : add(build, of_chunks, squared_norm(build, whole));
+  struct Part {
+    std::vector<ValueId> grads, parameters;
+  };
+  Part chunks;
+  Part whole;
+  for (size_t i = 0; i < grads.size(); ++i) {
+    const DeclaredSource& parameter = build.parameters()[i];
+    Part& part = is_divided(build, parameter) ? chunks : whole;
+    part.grads.push_back(grads[i]);
+    part.parameters.push_back(parameter.value);
+  }
+  const auto norm_of = [&](const Part& part) { return squared_norm(build, part.grads, part.parameters); };
+  if (chunks.grads.empty()) return norm_of(whole);
+  const ValueId squares = norm_of(chunks);
+  const ValueId others = whole.grads.empty() ? ValueId{} : norm_of(whole);
+  const auto scope = build.scope(kClipScope);
+  const ValueId of_chunks = all_reduce(build, squares);
+  return others.valid() ? add(build, of_chunks, others) : of_chunks;
 }
 
 // The elements of a parameter that the optimizer of this rank updates: all elements, or the rank's chunk.
@@ -128,12 +144,14 @@ ValueId updated_part(ModelBuilder& build, const DeclaredSource& parameter) {
 void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> grads, ValueId found_inf) {
   build.current = {Phase::kOptimizer, {}, {}, false};
   if (config.clip_norm) {
-    const auto scope = build.scope("clip_grad_norm");
-    const ClippedGradients clipped = clip_to(build, grads, squared_norm_of_all(build, grads), *config.clip_norm);
+    const ClippedGradients clipped =
+        clip_to(build, grads, values_of(build.parameters()), squared_norm_of_all(build, grads), *config.clip_norm);
     build.output(output::kGradNorm, clipped.norm);
     // Clips kept gradients in place: the next step adds to the clipped gradients, as in PyTorch.
-    for (size_t i = 0; i < grads.size(); ++i)
+    for (size_t i = 0; i < grads.size(); ++i) {
+      const auto scope = build.scope_of(build.parameters()[i].value);
       grads[i] = config.accumulate ? assign(build, grads[i], clipped.gradients[i]) : clipped.gradients[i];
+    }
   }
   AdamInputs inputs{.step = build.graph().find_source(source::kStep),
                     .lr = build.source(source::kLr, contiguous_type(build.real(), {}), Role::kInput),
@@ -179,10 +197,7 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
     build.current = {Phase::kBackward, {}, {}, false};
     sources = build.parameters();
     sources.insert(sources.end(), build.inputs().begin(), build.inputs().end());
-    std::vector<ValueId> values;
-    values.reserve(sources.size());
-    for (const DeclaredSource& source : sources) values.push_back(source.value);
-    grads = gradients(build, objective, values, grads);
+    grads = gradients(build, objective, values_of(sources), grads);
   }
   if (config.ranks > 1) loss = all_reduce(build, loss);
   build.output(card.is_language_model ? output::kLoss : output::kValues, loss);

@@ -57,6 +57,10 @@ double recomputed_share(Checkpointing checkpointing) {
 
 }  // namespace
 
+int64_t sharers_of(const ParallelLayout& layout, const DataSheet& machine) {
+  return layout.shards_in_node ? std::min(layout.data(), machine.devices_of_node()) : layout.data();
+}
+
 Exchange exchange_of(Program program, const ParallelStep& step) {
   // docs/ranks.md: laptime exchanges float32, whatever the type of activations.
   if (program == Program::kLaptime) return {kFloat32Bytes, kFloat32Bytes, true};
@@ -107,7 +111,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   const int64_t data = layout.data();
   const int64_t stride = layout.tensor * layout.context;
   const int64_t in_node = machine.devices_of_node();
-  const int64_t group = layout.shards_in_node ? std::min(data, in_node) : data;
+  const int64_t group = sharers_of(layout, machine);
   double whole = busy;  // seconds of a micro-batch, including its communication
   double reduction = 0;
   const auto micro_batches = static_cast<double>(step.micro_batches);

@@ -17,8 +17,8 @@ struct Busy {
   Busy operator*(double factor) const { return {kernels * factor, host * factor}; }
 };
 
-// The work of one rank in one micro-batch: the rank's share of one layer, and everything outside the layers (embedding,
-// head and loss).
+// The work of one rank in the mean micro-batch of a step: the rank's share of one layer, and everything outside the
+// layers (embedding, head and loss).
 struct RankWork {
   Busy layer_forward, layer_backward, layer_attention, layer_optimizer;  // layer_attention is included in layer_forward
   Busy ends_forward, ends_backward, ends_optimizer;
@@ -37,6 +37,9 @@ struct ParallelStep {
   double network_bandwidth = 0;  // bytes/s per node and direction; 0: from the machine file
   bool groups_updates = false;   // one optimizer launch updates many tensors
 };
+
+// The number of data-parallel ranks that divide a sharded tensor.
+int64_t sharers_of(const ParallelLayout& layout, const DataSheet& machine);
 
 // How the data-parallel ranks of a program exchange parameters and gradients.
 struct Exchange {

@@ -214,6 +214,70 @@ TEST(ParallelPlan, SuggestsTensorParallelismWithSmallMicroBatches) {
             "--tensor-parallel 8 --micro-batches 64");
 }
 
+TEST(ParallelPlan, SuggestsTensorRanksThatDivideTheHeads) {
+  SharePlans plans;
+  const RunConfig config = resolve({{"model", "custom"},
+                                    {"d-model", "7680"},
+                                    {"num-heads", "20"},
+                                    {"num-layers", "20"},
+                                    {"context", "131072"},
+                                    {"batch", "8"},
+                                    {"dtype", "bfloat16"},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  EXPECT_EQ(remedy_of(config, Program::kMegatron, choice(8, 1, Shard::kNone), plans),
+            "--shard parameters --tensor-parallel 4 --micro-batches 4 --recompute block");
+}
+
+// In eager mode a launch adds each gradient to that of the earlier micro-batches, and moves 12 bytes per parameter.
+TEST(ParallelPlan, LaterMicroBatchesAddTheirGradients) {
+  SharePlans plans;
+  const auto seconds = [&](Program program, int64_t micro_batches, Shard shard) {
+    ParallelChoice one = choice(8, 1, shard);
+    one.micro_batches = micro_batches;
+    const ParallelPlan plan =
+        plan_parallel(step({{"batch", fmt::format("{}", 8 * micro_batches)}}), program, one, plans);
+    EXPECT_EQ(plan.refusal, "");
+    return plan.time.backward * static_cast<double>(micro_batches);
+  };
+  const auto added = [&](Program program, Shard shard) {
+    return seconds(program, 4, shard) - 4 * seconds(program, 1, shard);
+  };
+  const DataSheet h100 = find_machine("h100");
+  const auto sum = [&](Program program) {
+    return LaunchTimes(h100, h100.bfloat16, program).kernel({.bytes = 12 * 8.03e9});
+  };
+  for (const Program program : {Program::kLaptime, Program::kPyTorchEager, Program::kPyTorchCompile})
+    EXPECT_NEAR(added(program, Shard::kNone) / (3 * sum(program)), 1, 0.1) << name_of(program);
+  // Ranks that reduce the gradients of each micro-batch add only their parts. Megatron's products add.
+  const double part = 3 * sum(Program::kPyTorchEager) / 8;
+  EXPECT_NEAR(added(Program::kPyTorchEager, Shard::kParameters) / part, 1, 0.2);
+  EXPECT_NEAR(added(Program::kMegatron, Shard::kNone), 0, 1e-6);
+}
+
+TEST(ParallelPlan, ClippingCostsEachLayer) {
+  SharePlans plans;
+  const auto optimizer = [&](const std::vector<GivenOption>& more) {
+    return plan_parallel(step(more), Program::kLaptime, choice(8, 1, Shard::kNone), plans).time.optimizer;
+  };
+  const double few = optimizer({{"num-layers", "8"}, {"clip-norm", "1"}}) - optimizer({{"num-layers", "8"}});
+  const double many = optimizer({{"num-layers", "32"}, {"clip-norm", "1"}}) - optimizer({{"num-layers", "32"}});
+  const double layer = 12 * 4096.0 * 4096;  // at least; parameters
+  const DataSheet h100 = find_machine("h100");
+  EXPECT_GT(many - few, 24 * 12 * layer / h100.bandwidth);
+}
+
+TEST(ParallelPlan, OnlyOtherProgramsStore16BitsIfTheyShardParameters) {
+  SharePlans plans;
+  const auto stores = [&](Program program, Shard shard) {
+    return plan_parallel(step(), program, choice(8, 1, shard), plans).run.stores_16_bits;
+  };
+  EXPECT_FALSE(stores(Program::kLaptime, Shard::kParameters));
+  EXPECT_TRUE(stores(Program::kPyTorchEager, Shard::kParameters));
+  EXPECT_FALSE(stores(Program::kPyTorchEager, Shard::kGradients));
+  EXPECT_TRUE(stores(Program::kMegatron, Shard::kNone));
+}
+
 TEST(ParallelPlan, SuggestsTheFewestMicroBatchesThatFit) {
   SharePlans plans;
   const RunConfig config = step({{"batch", "4096"}});

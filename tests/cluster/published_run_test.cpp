@@ -139,6 +139,21 @@ TEST(PublishedRun, ParsesTheFirstNumberInAText) {
   EXPECT_EQ(number_in("none"), std::nullopt);
 }
 
+TEST(DescribedRun, RejectsContextParallelismWithoutFusedAttention) {
+  EXPECT_EQ(described(row(",megatron,yes,", ",megatron,no,")).refusal,
+            "context parallelism without fused attention is not predicted");
+  EXPECT_EQ(described(row(",megatron,yes,tp=4 pp=4 cp=2", ",megatron,no,tp=4 pp=4 cp=1")).refusal, "");
+}
+
+TEST(PredictedRun, RecomputesUnfusedAttention) {
+  const auto seconds = [](std::string_view checkpointing) {
+    const PublishedRun run = row(",megatron,yes,tp=4 pp=4 cp=2 vp=5,full,tokens_per_s_per_gpu,900",
+                                 fmt::format(",megatron,no,tp=8,{},step_time_s,20", checkpointing));
+    return predict_runs({run}).runs.at(0).predicted.value();
+  };
+  EXPECT_GT(seconds("selective (attention core)"), 1.02 * seconds("none"));
+}
+
 TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
   EXPECT_THAT(described(row("H100 80GB", "TPU v5p")).refusal, HasSubstr("no machine file describes 'TPU v5p'"));
   EXPECT_THAT(described(row("Llama 3 70B", "Mixtral 8x7B")).refusal, HasSubstr("mixtures of experts"));

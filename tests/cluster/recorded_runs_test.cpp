@@ -77,6 +77,56 @@ TEST(RecordedRuns, DivideTheBatchAmongRanks) {
     EXPECT_EQ(run_of(fmt::format(R"(, "ranks": 2, "shard": "{}")", name_of(shard))).step.layout.shard, shard);
 }
 
+TEST(RecordedRuns, PredictOnlyEvenMicroBatches) {
+  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
+  EXPECT_EQ(run_of(R"(, "micro_batches": 3)").refusal, "micro-batches of different sizes are not predicted");
+  const DescribedRun many = run_of(R"(, "micro_batches": 8)");  // the step has only as many parts as sequences
+  EXPECT_EQ(many.step.micro_batches, 4);
+  EXPECT_EQ(many.config.model.batch_size, 1);
+}
+
+TEST(RecordedRuns, KeepOptionsThatChangeLaunches) {
+  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
+  const DescribedRun run = run_of(
+      R"(, "mode": "compile", "keep": "linear", "lower": null, "clip_norm": 1.5, "optimizer_in_backward": false,
+         "loss_scale": "dynamic")");
+  ASSERT_EQ(run.refusal, "");
+  EXPECT_EQ(run.config.keep, "linear");
+  EXPECT_EQ(run.config.lower, std::nullopt);
+  EXPECT_EQ(run.config.clip_norm, 1.5);
+  EXPECT_EQ(run.config.loss_scale, "dynamic");
+  EXPECT_EQ(run_of(R"(, "mode": "compile", "lower": "linear")").config.lower, "linear");
+  EXPECT_TRUE(run_of(R"(, "optimizer_in_backward": true)").config.optimizer_in_backward);
+  Record dropping = record("", R"(, "resid_pdrop": 0.1, "max_context": 1024, "weight_tie": false)");
+  dropping.config.json()["edition"] = "gpt2";
+  dropping.config.json()["model"] = "custom";
+  const ModelConfig model = described(runs_of_records({dropping})[0]).config.model;
+  EXPECT_EQ(model.resid_pdrop, 0.1);
+  EXPECT_EQ(model.max_context, 1024);
+  EXPECT_FALSE(model.weight_tie);
+}
+
+TEST(RecordedRuns, FuseAttentionOnlyIfTheImplementationDoes) {
+  const auto attention_of = [](const std::string& system, const std::string& implementation) {
+    const std::string more = fmt::format(R"(, "mode": "eager", "implementation": "{}")", implementation);
+    return described(runs_of_records({record(system, more)})[0]).attention;
+  };
+  EXPECT_EQ(attention_of("transformers", "eager"), AttentionKernel::kUnfused);
+  EXPECT_EQ(attention_of("transformers", "sdpa"), AttentionKernel::kSecond);
+  EXPECT_EQ(attention_of("pytorch", "reference"), AttentionKernel::kUnfused);
+  EXPECT_EQ(attention_of("pytorch", "tuned"), AttentionKernel::kSecond);
+  EXPECT_EQ(attention_of("megatron", "main"), AttentionKernel::kThird);
+}
+
+TEST(RecordedRuns, PeaksAreThoseOfWholeSteps) {
+  Record inference = record("pytorch");
+  inference.config.json()["pass"] = "inference";
+  inference.time["inference"].median = 0.1;
+  const std::vector<PublishedRun> runs = runs_of_records({inference});
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].quantity, "inference_time_s");
+}
+
 TEST(RecordedRuns, UseTheCroppedContext) {
   const DescribedRun run = described(runs_of_records({record("", R"(, "crop_context": 128)")})[0]);
   EXPECT_EQ(run.config.model.context_length, 128);

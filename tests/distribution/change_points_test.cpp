@@ -28,6 +28,23 @@ TEST(ChangePoints, FindLevelChanges) {
   EXPECT_EQ(find_change_points(series, 0.01), (std::vector<size_t>{12, 21}));
 }
 
+// The medians on both sides of either change are nearly equal, because most figures of each side have the usual level.
+TEST(ChangePoints, FindATemporaryChange) {
+  RandomSamples random(3);
+  const std::vector<double> series =
+      joined(joined(level(random, 30, 1.0), level(random, 20, 1.3)), level(random, 30, 1.0));
+  EXPECT_EQ(find_change_points(series, 0.05), (std::vector<size_t>{30, 50}));
+}
+
+TEST(ChangePoints, MergeSmallStepsUntilTheyAddUp) {
+  RandomSamples random(4);
+  std::vector<double> series;
+  for (const double mean : {1.0, 1.03, 1.06}) series = joined(series, level(random, 40, mean));
+  EXPECT_EQ(find_change_points(series, 0.01).size(), 2U);
+  EXPECT_EQ(find_change_points(series, 0.035).size(), 1U);
+  EXPECT_TRUE(find_change_points(series, 0.1).empty());
+}
+
 TEST(ChangePoints, FindChangesInNoiseFreeFigures) {
   EXPECT_EQ(find_change_points(std::vector<double>{1, 1, 1, 1, 1, 2, 2, 2, 2, 2}, 0), (std::vector<size_t>{5}));
 }

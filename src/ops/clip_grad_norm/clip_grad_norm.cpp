@@ -26,25 +26,28 @@ std::span<const OpCard* const> clip_grad_norm_cards() {
   return kCards;
 }
 
-ValueId squared_norm(Builder& build, std::span<const ValueId> gradients) {
+ValueId squared_norm(Builder& build, std::span<const ValueId> gradients, std::span<const ValueId> scopes) {
   ValueId sum;
-  for (const ValueId gradient : gradients) {
-    const ValueId squares = sum_all(build, square(build, gradient));
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const auto scope = build.scope_of(scopes[i]);
+    const ValueId squares = sum_all(build, square(build, gradients[i]));
     sum = sum.valid() ? add(build, sum, squares) : squares;
   }
   return sum;
 }
 
-ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm) {
-  return clip_to(build, gradients, squared_norm(build, gradients), max_norm);
-}
-
-ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, ValueId squared_norm, double max_norm) {
+ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, std::span<const ValueId> scopes,
+                         ValueId squared_norm, double max_norm) {
   ClippedGradients clipped;
-  clipped.norm = sqrt(build, squared_norm);
-  const ValueId coefficient = build.emit_one(kClipCoefficient, ClipAttributes{max_norm}, {clipped.norm});
-  for (const ValueId gradient : gradients) {
-    clipped.gradients.push_back(mul(build, gradient, coefficient));
+  ValueId coefficient;
+  {
+    const auto scope = build.scope(kClipScope);
+    clipped.norm = sqrt(build, squared_norm);
+    coefficient = build.emit_one(kClipCoefficient, ClipAttributes{max_norm}, {clipped.norm});
+  }
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const auto scope = build.scope_of(scopes[i]);
+    clipped.gradients.push_back(mul(build, gradients[i], coefficient));
     build.mark_role(clipped.gradients.back(), Role::kGradient);
   }
   return clipped;

@@ -21,11 +21,14 @@ struct ClippedGradients {
   ValueId norm;  // [], before clipping
   std::vector<ValueId> gradients;
 };
-ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm);
+inline constexpr const char* kClipScope = "clip_grad_norm";  // of the nodes that concern all gradients
+
+// In both functions, the nodes of gradient i take the scope of the value `scopes[i]`.
 // Returns the sum of the squares of all elements, shape [].
-ValueId squared_norm(Builder& build, std::span<const ValueId> gradients);
+ValueId squared_norm(Builder& build, std::span<const ValueId> gradients, std::span<const ValueId> scopes);
 // Clips the gradients, given the square of their norm.
-ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, ValueId squared_norm, double max_norm);
+ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, std::span<const ValueId> scopes,
+                         ValueId squared_norm, double max_norm);
 
 std::span<const OpCard* const> clip_grad_norm_cards();
 
