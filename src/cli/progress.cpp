@@ -241,7 +241,7 @@ std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points,
   const SweepStore store(options.store);
   for (size_t i = 0; i < expected.size(); ++i) {
     if (!points[i].invalid.empty()) continue;
-    const auto stored = store.finished(describe_point(points[i]), options.trace.least_steps());
+    const auto stored = store.reusable(points[i], describe_point(points[i]), options.trace.least_steps());
     if (!stored) continue;
     expected[i].stored_at = stored->record.created;
     expected[i].time = Seconds{0};
