@@ -149,6 +149,7 @@ PlanCommand parse_plan(const CommandWords& words) {
     }
   }
   return command;
+  set_program(command.sweep, command.options.program);
 }
 
 // The JSON block of published.js; values are in seconds or bytes.
@@ -414,6 +415,12 @@ struct ExplainOptions {
 };
 
 using ExplainCommand = SweepCommand<ExplainOptions>;
+ExplainCommand parse_explain(const CommandWords& words) {
+  auto command = given_command<ExplainOptions>(words);
+  set_program(command.sweep, command.options.program);
+  return command;
+}
+
 
 constexpr std::array kExplanationFormats{OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kJsonl};
 
@@ -478,7 +485,7 @@ constinit const Command kExplain{
     .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and rejected",
     .details = "Takes the options of bench that describe a point, but runs nothing.",
     .options = explain_options,
-    .parse = action_of<given_command<ExplainOptions>, run_explain>,
+    .parse = action_of<parse_explain, run_explain>,
 };
 
 }  // namespace laptime
