@@ -226,7 +226,7 @@ struct RunConfig {
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "activations that backward recomputes: none, block (each layer), every=K layers, or auto (as few "
                          "as needed to fit in memory); with recomputation, compile mode on GPUs runs head and loss in groups of rows",
-                 .otherwise = "none; auto if --memory-limit is given",
+                 .otherwise = "none; auto if --memory-limit is given without --ranks",
                  .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
