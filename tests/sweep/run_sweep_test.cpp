@@ -406,6 +406,10 @@ TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(refusal(points_of({"8"}, {{"weights", folder_ / "none.safetensors"}})), HasSubstr("none.safetensors"));
   std::ofstream(folder_ / "text") << "0123456789";
   EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "text"}, {"vocab", "50"}})), HasSubstr("text"));
+  for (const char* const mode : {"eager", "compile"}) {
+    const std::string unknown = refusal(points_of({"8"}, {{"mode", mode}, {"keep", "rms_nrom"}}));
+    EXPECT_THAT(unknown, HasSubstr("did you mean 'rms_norm'?")) << mode;
+  }
 }
 
 TEST_F(Bench, PointsWithBadInputsAreMarkedInvalid) {
