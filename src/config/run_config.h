@@ -309,11 +309,11 @@ struct RunConfig {
                  .min = 1, .max = 65536, .in_name = kGiven}, self.pipeline_parallel);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
                  .help = "minimum bytes of gradients that ranks sum at a time, for example 25MiB", .in_name = kGiven,
-                 .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
+                 .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
     visit(Option{.flag = "oversubscribe", .key = "oversubscribe", .tag = "oversubscribe", .group = kRanks,
                  .help = "allow ranks to use more threads than there are cores; threads that share a core "
                          "make the times longer",
-                 .in_name = kGiven, .configures_engine = true}, self.oversubscribe);
+                 .in_name = kGiven}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only this many first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);

@@ -120,6 +120,7 @@ constexpr std::array kOptionRules{
                "the option applies to several GPUs; give their number and a machine, such as --ranks 8 --device h100"},
     OptionRule{"ranks", "delay grid largest optimizer-in-backward recompute-curve view", kExcludes,
                "--ranks plans several ranks, the other option only one"},
+    OptionRule{"ranks", "oversubscribe", kExcludes, "predicted ranks take no cores of this machine"},
     OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},
     OptionRule{"best", "micro-batches pipeline-parallel recompute shard tensor-parallel", kExcludes,
                "--best searches for the best value"},

@@ -132,7 +132,8 @@ constinit const Command kShow{
         [] {
           std::vector<OptionRow> of_output = option_rows<OutputConfig>();
           std::erase_if(of_output, [](const OptionRow& row) { return row.option.group != kOutput; });
-          return together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)});
+          return without(together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)}),
+                         {"explain"});
         },
     .parse = action_of<given_store_command<TrainingOptions>, run_show>,
     .filter_columns = named_columns,
