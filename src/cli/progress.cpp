@@ -85,12 +85,12 @@ void PlanningLine::show(size_t point, const char* stage, Seconds taken) {
   line_.show(point, progress_text(point, names_.size(), names_[point], {.stage = stage}, {}), taken);
 }
 
-ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points, bool any_failed) {
-  if (planned < points.size() || StopSignals::requested()) {
-    print_message(fmt::format("interrupted: {} of {} planned", planned, counted(points.size(), "point")));
+ExitCode planning_exit(const PlannedCount& planned, std::span<const ResolvedPoint> points) {
+  if (planned.points < points.size() || StopSignals::requested()) {
+    print_message(fmt::format("interrupted: {} of {} planned", planned.points, counted(points.size(), "point")));
     return ExitCode::kInterrupted;
   }
-  return any_can_run(points) && !any_failed ? ExitCode::kOk : ExitCode::kFailed;
+  return any_can_run(points) && !planned.any_failed ? ExitCode::kOk : ExitCode::kFailed;
 }
 
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
