@@ -93,6 +93,7 @@ class ParallelPlan(ProgramTest):
                                (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
                                (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
                                (["--device", "h100", "--ranks", "8", "--largest"], "--ranks excludes --largest"),
+                               (["--device", "h100", "--ranks", "8", "--oversubscribe"], "--ranks excludes --oversubscribe"),
                                (["--device", "h100", "--ranks", "8", "--delay", "matmul=10ms"], "--ranks excludes --delay"),
                                (["--device", "h100", "--ranks", "8", "--optimizer-in-backward"], "--ranks excludes --optimizer"),
                                (["--published", "no.csv"], "leave out --model"),

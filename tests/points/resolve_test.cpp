@@ -201,10 +201,16 @@ TEST(Resolve, RejectsBadOptions) {
   EXPECT_THROW(resolve({{"context", "x"}}), Error);
 }
 
-TEST(Precision, MixedIsBfloat16IfTheDeviceSupportsIt) {
-  EXPECT_EQ(autocast_dtype(Precision::kMixed, true), DType::kBFloat16);
-  EXPECT_EQ(autocast_dtype(Precision::kMixed, false), DType::kFloat16);
-  EXPECT_EQ(autocast_dtype(Precision::kBFloat16, false), DType::kBFloat16);
+TEST(Resolve, MemoryLimitChoosesRecomputationExceptForRanks) {
+  EXPECT_EQ(config_of({{"memory-limit", "1GiB"}}).recompute, "auto");
+  EXPECT_EQ(config_of({{"memory-limit", "1GiB"}, {"ranks", "2"}}).recompute, "none");
+  EXPECT_THAT(reason({{"recompute", "auto"}, {"ranks", "2"}}), HasSubstr("--ranks 2 excludes --recompute auto"));
+}
+
+TEST(Precision, MixedIsBfloat16) {
+  EXPECT_EQ(autocast_dtype(Precision::kMixed), DType::kBFloat16);
+  EXPECT_EQ(autocast_dtype(Precision::kBFloat16), DType::kBFloat16);
+  EXPECT_EQ(autocast_dtype(Precision::kFloat16), DType::kFloat16);
   EXPECT_EQ(autocast_dtype(Precision::kFloat32), std::nullopt);
   EXPECT_FALSE(is_mixed(Precision::kTf32));
 }

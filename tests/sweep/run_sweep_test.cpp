@@ -150,6 +150,44 @@ TEST_F(Bench, ResumeTakesFinishedPointsFromTheStore) {
   EXPECT_EQ(whole_records(Store::open(store_)).size(), 3U);
 }
 
+TEST_F(Bench, ResumeNamesAndLabelsStoredPointsAsTheCommandDoes) {
+  auto points = points_of({"8"});
+  run_sweep(points, {store_, false, ""});
+  const std::string first_name = points[0].name;
+  points[0].name = "step/model:other";
+  points[0].label = "a label";
+  Seen seen;
+  run_sweep(points, {store_, true, ""}, seen.callbacks());
+  ASSERT_THAT(seen.sources, ElementsAre(PointSource::kStored));
+  EXPECT_EQ(seen.records[0].name, "step/model:other");
+  EXPECT_EQ(seen.records[0].label, "a label");
+  EXPECT_EQ(whole_records(Store::open(store_)).at(0).name, first_name);
+  Record described = describe_point(points[0]);
+  described.asked_hash = "asked";
+  Record elsewhere = described;
+  elsewhere.name = first_name;
+  Store::open(store_).append(elsewhere);
+  const std::optional<Store::Finished> anywhere = SweepStore(store_).reusable_anywhere(described);
+  ASSERT_TRUE(anywhere);
+  EXPECT_EQ(anywhere->record.name, "step/model:other");
+  EXPECT_EQ(anywhere->record.label, "a label");
+}
+
+TEST_F(Bench, ReusesARecordOnlyIfTheSameActivationsWouldBeRecomputed) {
+  const auto points = points_of({"64"}, {{"batch", "8"}, {"recompute", "auto"}, {"memory-limit", "1GiB"}});
+  Seen seen;
+  run_sweep(points, {store_, false, ""}, seen.callbacks());
+  const Record described = describe_point(points[0]);
+  EXPECT_TRUE(SweepStore(store_).reusable(points[0], described, {}));
+  Record lean = seen.records.at(0);
+  ASSERT_EQ(lean.memory.recompute, "none");
+  lean.memory.recompute = "block";
+  fs::remove(store_);
+  Store::open(store_).append(lean);
+  EXPECT_TRUE(SweepStore(store_).finished(described));
+  EXPECT_FALSE(SweepStore(store_).reusable(points[0], described, {}));
+}
+
 TEST_F(Bench, ResumeRepeatsUnfinishedPoints) {
   Seen first;
   run_sweep(points_of({"8"}), {store_, false, ""}, first.callbacks());
@@ -368,6 +406,10 @@ TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(refusal(points_of({"8"}, {{"weights", folder_ / "none.safetensors"}})), HasSubstr("none.safetensors"));
   std::ofstream(folder_ / "text") << "0123456789";
   EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "text"}, {"vocab", "50"}})), HasSubstr("text"));
+  for (const char* const mode : {"eager", "compile"}) {
+    const std::string unknown = refusal(points_of({"8"}, {{"mode", mode}, {"keep", "rms_nrom"}}));
+    EXPECT_THAT(unknown, HasSubstr("did you mean 'rms_norm'?")) << mode;
+  }
 }
 
 TEST_F(Bench, PointsWithBadInputsAreMarkedInvalid) {

@@ -120,6 +120,7 @@ constexpr std::array kOptionRules{
                "the option applies to several GPUs; give their number and a machine, such as --ranks 8 --device h100"},
     OptionRule{"ranks", "delay grid largest optimizer-in-backward recompute-curve view", kExcludes,
                "--ranks plans several ranks, the other option only one"},
+    OptionRule{"ranks", "oversubscribe", kExcludes, "predicted ranks take no cores of this machine"},
     OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},
     OptionRule{"best", "micro-batches pipeline-parallel recompute shard tensor-parallel", kExcludes,
                "--best searches for the best value"},
@@ -148,6 +149,7 @@ PlanCommand parse_plan(const CommandWords& words) {
       throw Error::format("laptime plan: --{} needs --{}: {}", other, rule.option, rule.reason);
     }
   }
+  set_program(command.sweep, command.options.program);
   return command;
 }
 
@@ -377,7 +379,7 @@ ExitCode run_plan(const PlanCommand& command) {
     if (trace) advise(point, known, parts, begin, one);
     return one;
   };
-  plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
+  const PlannedCount count = plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
   if (!planned.empty()) {
     const PlanQuery query{.view = options.view,
                           .budget = budget.is_asked() ? budget : PlanQuery().budget,
@@ -390,9 +392,7 @@ ExitCode run_plan(const PlanCommand& command) {
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
-  return planning_exit(planned.size(), points, std::ranges::any_of(planned, [](const PlannedPoint& one) {
-                         return one.record.status == Status::kFailed;
-                       }));
+  return planning_exit(count, points);
 }
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };
@@ -414,6 +414,12 @@ struct ExplainOptions {
 };
 
 using ExplainCommand = SweepCommand<ExplainOptions>;
+
+ExplainCommand parse_explain(const CommandWords& words) {
+  auto command = given_command<ExplainOptions>(words);
+  set_program(command.sweep, command.options.program);
+  return command;
+}
 
 constexpr std::array kExplanationFormats{OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kJsonl};
 
@@ -441,12 +447,12 @@ ExitCode run_explain(const ExplainCommand& command) {
     return print(explanation, config.verbose ? ExplainView::kAll : options.view, destination.style());
   };
   std::vector<std::string> texts;
-  plan_each(points, text_of, [&](std::string text) { texts.push_back(std::move(text)); });
+  const PlannedCount count = plan_each(points, text_of, [&](std::string text) { texts.push_back(std::move(text)); });
   if (!texts.empty()) {
     const std::string end = config.output == OutputFormat::kJsonl ? "\n" : "";
     destination.write(config.output == OutputFormat::kJson ? json_list(texts) : joined(texts, "\n") + end);
   }
-  return planning_exit(texts.size(), points);
+  return planning_exit(count, points);
 }
 
 }  // namespace
@@ -478,7 +484,7 @@ constinit const Command kExplain{
     .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and rejected",
     .details = "Takes the options of bench that describe a point, but runs nothing.",
     .options = explain_options,
-    .parse = action_of<given_command<ExplainOptions>, run_explain>,
+    .parse = action_of<parse_explain, run_explain>,
 };
 
 }  // namespace laptime

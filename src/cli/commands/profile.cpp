@@ -275,15 +275,11 @@ ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   };
   if (command.options.run) return run_watched(points, command.sweep, /*traced_steps=*/1, output, ranks);
   const KnowledgeOf knowledge = stored_knowledge(config.store);
-  bool any_failed = false;
-  const size_t planned = plan_each(
+  const PlannedCount planned = plan_each(
       points, [&](const ResolvedPoint& point, const ShowStage&) { return forecast_point(point, knowledge); },
-      [&](const PointResult& result) {
-        any_failed = any_failed || result.record.status == Status::kFailed;
-        output.add(result);
-      });
-  if (planned > 0) output.finish();
-  return planning_exit(planned, points, any_failed);
+      output.add);
+  if (planned.points > 0) output.finish();
+  return planning_exit(planned, points);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ ExitCode run_show(const ShowCommand& command) {
     selected.records.all(Extent::kWhole, [&](const Record& record) { training.add(record); });
     training.print();
   }
-  if (const std::string none = selected.records.why_none(selected.filter); !none.empty()) print_message(none);
+  if (const std::string none = selected.why_none(); !none.empty()) print_message(none);
   return selected.problems.end();
 }
 
@@ -73,7 +73,7 @@ ExitCode run_history(const HistoryCommand& command) {
                                                            &single);
   for (const PointAnswer& answer : answers) output.add(answer);
   output.finish();
-  if (const std::string none = selected.records.why_none(selected.filter); !none.empty()) {
+  if (const std::string none = selected.why_none(); !none.empty()) {
     print_message(none);
   } else if (answers.empty()) {
     print_message(fmt::format("{} with only {}; a history needs {}", counted(single, "point"),
@@ -132,7 +132,8 @@ constinit const Command kShow{
         [] {
           std::vector<OptionRow> of_output = option_rows<OutputConfig>();
           std::erase_if(of_output, [](const OptionRow& row) { return row.option.group != kOutput; });
-          return together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)});
+          return without(together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)}),
+                         {"explain"});
         },
     .parse = action_of<given_store_command<TrainingOptions>, run_show>,
     .filter_columns = named_columns,
