@@ -27,7 +27,7 @@ class SweepStore {
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
 
   // The newest finished record of a point with the same requested options (asked_hash), from the same binary on any
-  // machine. Only the first call reads the store.
+  // machine. Only records that the store had at the first call are found.
   std::optional<Store::Finished> finished_anywhere(const std::string& asked_hash, const std::string& binary);
 
   MachineKnowledge known(const std::string& device) const;
