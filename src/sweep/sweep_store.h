@@ -32,8 +32,8 @@ class SweepStore {
   std::optional<Store::Finished> reusable(const ResolvedPoint& point, const Record& described,
                                           std::optional<int64_t> traced_steps) const;
 
-  // Like reusable(), for a point with the same requested options (asked_hash) on any machine. Takes the newest record;
-  // only the first call reads the store.
+  // Like reusable(), for a point with the same requested options (asked_hash), from the same binary on any machine.
+  // Takes the newest record. Only records that the store had at the first call are found.
   std::optional<Store::Finished> reusable_anywhere(const Record& described);
 
   MachineKnowledge known(const std::string& device) const;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -71,6 +72,28 @@ std::vector<Status> statuses(const std::vector<Record>& records) {
   statuses.reserve(records.size());
   for (const Record& record : records) statuses.push_back(record.status);
   return statuses;
+}
+
+TEST_F(Bench, AChangeOfAllowedCoresIsNoChangeOfFiles) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs at least two allowed cores";
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  std::ofstream(folder_ / "a.txt") << std::string(1000, '1');
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  callbacks.progress = [&](size_t, const PointProgress&, Seconds) { sched_setaffinity(0, sizeof(one), &one); };
+  run_sweep(points_of({"8"}, {{"device", "cpu"}, {"threads", "1"}, {"data", (folder_ / "a.txt").string()}}), {},
+            callbacks);
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+  EXPECT_EQ(CPU_COUNT(&after), 1);
+  EXPECT_EQ(statuses(seen.records), std::vector{Status::kOk}) << seen.records.at(0).reason;
 }
 
 TEST_F(Bench, ReportsPointsInOrderAfterStoringThem) {

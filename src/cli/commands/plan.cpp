@@ -1,6 +1,7 @@
 // Commands that run nothing: laptime plan predicts time and memory, laptime explain shows the graph and kernels.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "cluster/parallel_answer.h"
 #include "cluster/published_answer.h"
 #include "config/fields_json.h"
+#include "config/flat_toml.h"
 #include "config/label.h"
 #include "config/machine.h"
 #include "config/training_options.h"
@@ -246,19 +248,27 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
   }
 }
 
-// The prices in the file of --price-file. Throws Error if they must sort the plans but lack one of the devices.
+// The prices in the file of --price-file. Throws Error if they must sort the plans but lack one of the devices, or if
+// two devices share a line of the file.
 Prices prices_of(const std::vector<ResolvedPoint>& points, const PlanOptions& options) {
   const std::string& file = options.price_file;
   const bool sorts = options.by == ParallelSort::kCost;
   if (file.empty() && sorts) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
   if (file.empty()) return {};
   std::set<std::string> names;
-  for (const ResolvedPoint& point : points) names.insert(priced_name(point.config.device));
+  std::map<std::string, std::string> devices;  // by name
+  for (const ResolvedPoint& point : points) {
+    const std::string& device = point.config.device;
+    const std::string& other = devices.try_emplace(*names.insert(priced_name(device)).first, device).first->second;
+    if (other != device)
+      throw Error::format("laptime plan: --price-file has one line for {} and {}; rename one of these machine files",
+                          quote(other), quote(device));
+  }
   Prices prices = read_prices(file, names);
   std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
   if (sorts && !names.empty())
     throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
-                        quote(file), joined(names, ", "), *names.begin());
+                        quote(file), joined(names, ", "), toml_key(*names.begin()));
   return prices;
 }
 

@@ -1,6 +1,8 @@
 // Commands that use the store: laptime show prints its records, history follows a metric, import adds records.
 #include <array>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -86,9 +88,10 @@ ExitCode run_history(const HistoryCommand& command) {
 ExitCode run_import(const std::vector<std::string>& files, const std::string& option) {
   const std::optional<std::filesystem::path> path = store_path(option);
   if (!path) throw Error("laptime import: no store to import into; name one with --store");
+  std::map<std::string, MachinesByRun> machines;  // of files of records, by file
   for (const std::string& file : files) {
     reject_overwriting({"laptime import", file}, files_of_store(path));
-    if (!is_store(file)) check_records(file);
+    if (!is_store(file)) machines[file] = checked_records(file);
   }
   if (option.empty()) {
     std::error_code ignored;  // opening the store reports what is wrong
@@ -99,7 +102,7 @@ ExitCode run_import(const std::vector<std::string>& files, const std::string& op
   for (const std::string& file : files) {
     const auto add_problem = [&](const std::string& problem) { problems.add(fmt::format("{}: {}", file, problem)); };
     const Imported imported = is_store(file) ? import_store(store, Store::open(file, Store::Access::kRead), add_problem)
-                                             : import_records(store, file);
+                                             : import_records(store, file, machines[file]);
     until_reader_goes([&] {
       write_output(fmt::format("{}: {} and {} imported, {} already stored\n", quote(file),
                                counted(imported.added, "record"), counted(imported.traces, "trace"), imported.known));
