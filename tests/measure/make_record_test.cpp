@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/json.h"
 #include "config/fields_json.h"
 #include "model/parameters.h"
@@ -129,6 +131,14 @@ TEST_F(MakeRecord, CountsTheUpdateOfAllParametersOnce) {
       }
     }
   }
+}
+
+TEST(SchemaPage, NamesEveryClassOfWork) {
+  std::ifstream page(LAPTIME_SOURCE_DIR "/docs/record_schema.md");
+  std::string row;
+  while (std::getline(page, row) && !row.starts_with("| `classes[].class`")) {}
+  for (size_t i = 0; i < kWorkClassCount; ++i)
+    EXPECT_THAT(row, HasSubstr(fmt::format("`{}`", name_of(static_cast<WorkClass>(i)))));
 }
 
 TEST_F(MakeRecord, ExplainsMfuAboveOne) {
