@@ -265,7 +265,8 @@ struct RunConfig {
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
                  .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects the bias of "
                          "v before the square root",
-                 .otherwise = "the edition's; 2024 and gpt2: torch", .in_name = kGiven}, self.optimizer);
+                 .otherwise = "2025; 2026: 2026; 2024, gpt2, gpt2_hf, llama, qwen2, qwen3, gpt_neox: torch",
+                 .in_name = kGiven}, self.optimizer);
     visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate",
                  .max = kMaxRate}, self.lr);
     visit(Option{.flag = "beta1", .key = "beta1", .tag = "beta1", .group = kOptimizer,
