@@ -243,9 +243,8 @@ struct PassLog {
       if (pass == "model") add_composites(after, composites);
       if (pass == "decompose" || pass == "split_rows") add_composites(after, whole);
       outcomes.push_back(outcome_of(pass, after));
-      // dead_code may run twice; its last run decides.
-      const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";
-      if (differentiated) saved = saved_bytes(after);
+      // The last graph with a backward decides; cut_forward removes it.
+      if (outcomes.back().backward > 0) saved = saved_bytes(after);
     };
   }
 };

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 
+#include "analysis/memory_tensors.h"
 #include "backend/kernel.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "config/fields_json.h"
+#include "measure/make_trace.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
 #include "report/explanation_text.h"
@@ -221,6 +223,19 @@ TEST(Explain, ListsCompositesThatStayWhole) {
            {{{"mode", "compile"}, {"keep", "linear_cross_entropy+linear"}}, true},
        }) {
     const Explanation explanation = explain(tiny(row.options), {});
+TEST(Explain, SavedBytesAreThoseOfTheTrace) {
+  for (const Shard shard : {Shard::kNone, Shard::kParameters}) {
+    for (const char* const dtype : {"float32", "bfloat16"}) {
+      ResolvedPoint point(tiny({{"batch", "4"}, {"dtype", dtype}}));
+      point.config.ranks = 2;
+      point.config.shard = shard;
+      const Prepared prepared = prepare(point.config, find_device(point.config), {});
+      EXPECT_EQ(explain(point, {}).memory->saved_bytes, saved_bytes_of(trace_of(prepared.plan)).total)
+          << name_of(shard) << " " << dtype;
+    }
+  }
+}
+
     SCOPED_TRACE(print(explanation));
     const CompositeUse* const loss = find_composite(explanation, "linear_cross_entropy");
     ASSERT_NE(loss, nullptr);
