@@ -285,7 +285,6 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   explanation.parameters = summary.parameter_count;
   explanation.parameter_groups = parameter_groups(summary.parameters);
   explanation.model_flops_forward = summary.forward_flops;
-  explanation.model_flops_backward = 2 * explanation.model_flops_forward;
   explanation.model_flops_attention = summary.attention_flops;
   explanation.model_flops_head = summary.head_flops;
   explanation.refused = point.refusal;
@@ -306,6 +305,7 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   decide_kernels(*prepared, explanation);
   explanation.memory = memory_need(*prepared, log.saved);
   return explanation;
+  if (log.outcomes.back().backward > 0) explanation.model_flops_backward = 2 * explanation.model_flops_forward;
 }
 
 std::string dump_graph(const ResolvedPoint& point, const KnowledgeOf& known) {
