@@ -45,18 +45,24 @@ std::optional<ProfileView> profile_view(PlanView view) {
   return found == choices.end() ? std::nullopt : std::optional(found->value);
 }
 
-// The phases of a step on one line: "forward 74 ms   backward 156 ms   optimizer 31 ms   matmul 67 % of the time".
+// The phases of a step on one line: "forward 74 ms   backward 156 ms   optimizer 31 ms   matmul 67 % of the time". For
+// a pass that is one of the phases, the share is of that phase.
 std::vector<std::string> phase_parts(const Finding& time, const std::vector<Finding>& findings) {
   std::vector<std::string> parts;
   for (const char* phase : {"forward", "backward", "optimizer"}) {
     const std::string key = fmt::format("{}_s", phase);
     if (time.has(key)) parts.push_back(fmt::format("{} {}", phase, brief_seconds(time.number(key))));
   }
-  if (const Finding* const top = find(findings, "class_share"))
+  const auto is_of_pass = [&](const Finding& one) { return one.kind == "phase_time" && one.subject == time.subject; };
+  if (const auto phase = std::ranges::find_if(findings, is_of_pass); phase != findings.end()) {
+    parts.push_back(
+        fmt::format("{} {} of {}", phase->text("class"), percent_text(phase->number("class_share")), phase->subject));
+  } else if (const Finding* const top = find(findings, "class_share")) {
     parts.push_back(fmt::format("{} {} of the time", top->subject, percent_text(top->number("share"))));
   return parts;
 }
 
+  }
 struct PlanRow {
   const PlannedPoint& point;
   std::vector<Finding> findings;
