@@ -21,8 +21,11 @@
 namespace laptime {
 namespace {
 
-std::string fit_words(const Record& record) {
-  if (record.status == Status::kOk) return "yes";
+TableCell fit_cell(const Record& record) {
+  if (record.status == Status::kOk) {
+    const std::string recompute = unasked_recompute(record);
+    return {"yes", recompute.empty() ? "" : "yes, recomputes " + recompute};
+  }
   if (record.status != Status::kOutOfMemory || !record.bytes_requested || !record.bytes_available)
     return std::string(name_of(record.status));
   return fmt::format("{} too much", brief_bytes(*record.bytes_requested - *record.bytes_available));
@@ -59,10 +62,10 @@ std::vector<std::string> phase_parts(const Finding& time, const std::vector<Find
         fmt::format("{} {} of {}", phase->text("class"), percent_text(phase->number("class_share")), phase->subject));
   } else if (const Finding* const top = find(findings, "class_share")) {
     parts.push_back(fmt::format("{} {} of the time", top->subject, percent_text(top->number("share"))));
+  }
   return parts;
 }
 
-  }
 struct PlanRow {
   const PlannedPoint& point;
   std::vector<Finding> findings;
@@ -105,7 +108,7 @@ Table plan_table(const std::vector<PlanRow>& rows) {
                predicted_seconds(record, "optimizer"),
                seconds ? tokens_per_second(record, *seconds) : std::nullopt,
                record.memory.predicted_peak_bytes,
-               fit_words(record),
+               fit_cell(record),
                point.fitting_recompute.empty() ? Json(nullptr) : Json(point.fitting_recompute),
                predicted_seconds(compiled, pass),
                compiled.memory.predicted_peak_bytes,
