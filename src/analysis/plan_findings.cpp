@@ -36,9 +36,7 @@ Finding fit_finding(const PlannedPoint& point) {
   add_usable(usable_memory(record), values);
   if (record.status == Status::kOutOfMemory && record.bytes_requested && record.bytes_available)
     values["missing_bytes"] = *record.bytes_requested - *record.bytes_available;
-  if (record.config.text("recompute") == "auto" && record.memory.recompute != "none" &&
-      !record.memory.recompute.empty())
-    values["recompute"] = record.memory.recompute;
+  if (const std::string recompute = unasked_recompute(record); !recompute.empty()) values["recompute"] = recompute;
   if (!point.fitting_recompute.empty()) values["fitting_recompute"] = point.fitting_recompute;
   return {.kind = "fit", .values = std::move(values)};
 }
@@ -161,6 +159,11 @@ void add_training(const Record& record, const TrainingBudget& budget, bool is_bo
 }
 
 }  // namespace
+
+std::string unasked_recompute(const Record& record) {
+  const std::string& recompute = record.memory.recompute;
+  return recompute == "none" || recompute == record.config.text("recompute") ? "" : recompute;
+}
 
 std::string pass_name(const Record& record) {
   const std::string pass = record.config.text("pass");

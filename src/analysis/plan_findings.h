@@ -62,6 +62,10 @@ std::optional<double> step_context(const Record& record);
 // Tokens per second of a pass that takes `seconds`; none if the record lacks its batch or context.
 std::optional<double> tokens_per_second(const Record& record, double seconds);
 
+// The recomputation that makes the point fit if --recompute does not name it: the choice of `auto`, or "cheap ops" on
+// a GPU; otherwise empty.
+std::string unasked_recompute(const Record& record);
+
 // The predicted seconds of a pass or phase; none without a prediction.
 std::optional<double> predicted_seconds(const Record& record, const std::string& key);
 std::string pass_name(const Record& record);

@@ -206,6 +206,14 @@ TEST(Page, SharedRowOfSmallKernelsHasTheBoundOfItsSum) {
   EXPECT_EQ(kernels[1]["bound"], "compute");
 }
 
+TEST(Page, TraceOfThePassBackwardTakesAsLongAsForwardAndBackward) {
+  PageInput input{{made_record("128", "float32", "eager", {{"forward", 1}, {"backward", 2}})}, {timed_trace()}};
+  input.records.front().config.json()["pass"] = "backward";
+  const nlohmann::ordered_json page = data_of(input);
+  EXPECT_EQ(page["points"][0]["time"]["median_s"], 2);
+  EXPECT_EQ(page["traces"][0]["step_s"], 3);
+}
+
 TEST(Page, PeaksAreThePredictedOnesWithAndWithoutATrace) {
   PageInput input = five_points();
   constexpr int64_t kPeak = int64_t{1} << 22;  // more than the tensors of the trace request
