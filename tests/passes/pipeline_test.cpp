@@ -44,6 +44,20 @@ TEST(Pipeline, StepHasThePhasesOfItsPass) {
   EXPECT_EQ(phases_of(Pass::kStep), (std::vector<Phase>{Phase::kForward, Phase::kBackward, Phase::kOptimizer}));
 }
 
+// transformers' head is an nn.Linear, whose weight gradient arrives contiguous.
+TEST(Eager, GradientOfTheHeadOfTransformersNeedsNoCopy) {
+  for (const Edition edition :
+       {Edition::kGpt2Hf, Edition::kLlama, Edition::kQwen2, Edition::kQwen3, Edition::kGptNeox}) {
+    const RunConfig config = tiny_config(edition);
+    const Shape head{config.model.vocab_size, config.model.d_model};
+    const Graph graph = step_graph(config, eager_options(config));
+    for (const Node& node : graph.nodes) {
+      const bool copies = std::string_view(node.op->name) == "contiguous";
+      EXPECT_FALSE(copies && graph.value(node.outputs[0]).type.shape() == head) << name_of(edition);
+    }
+  }
+}
+
 TEST(Compile, MatchesEagerLosses) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
