@@ -14,6 +14,7 @@
 #include "explain/thread_bounds.h"
 #include "model/model_card.h"
 #include "model/parameters.h"
+#include "ops/registry.h"
 #include "passes/saved.h"
 #include "plan/elide.h"
 #include "prepare/device.h"
@@ -251,6 +252,9 @@ struct PassLog {
   PassObserver observer() {
     return [this](const std::string& pass, const Graph& after) {
       if (pass == "model") add_composites(after, composites);
+      // Composites that were left whole for autocast are lowered by a second decompose.
+      if (pass == "decompose")
+        std::erase_if(whole, [](std::string_view name) { return find_op(name)->casts_by_input; });
       if (pass == "decompose" || pass == "split_rows") add_composites(after, whole);
       outcomes.push_back(outcome_of(pass, after));
       // The last graph with a backward decides; cut_forward removes it.

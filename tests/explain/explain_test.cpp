@@ -123,7 +123,8 @@ TEST(Explain, PartsAddUpToTotals) {
     names.push_back(pass.pass);
     EXPECT_EQ(pass.nodes, pass.setup + pass.forward + pass.backward + pass.optimizer);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"model", "decompose", "autocast", "differentiate", "dead_code"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"model", "decompose", "autocast", "decompose", "differentiate", "dead_code"}));
   EXPECT_GT(explanation.passes[2].nodes, explanation.passes[1].nodes);  // autocast adds casts
 
   Work ops;
@@ -265,6 +266,12 @@ TEST(Explain, ListsCompositesThatStayWhole) {
     const CompositeUse* const loss = find_composite(explanation, "linear_cross_entropy");
     ASSERT_NE(loss, nullptr);
     EXPECT_EQ(loss->whole, row.whole);
+  }
+  // Autocast sees the norms whole, and eager mode then lowers them.
+  for (const char* mode : {"eager", "compile"}) {
+    const Explanation narrow = explain(tiny({{"mode", mode}, {"dtype", "bfloat16"}}), {});
+    ASSERT_NE(find_composite(narrow, "rms_norm"), nullptr);
+    EXPECT_EQ(find_composite(narrow, "rms_norm")->whole, mode == std::string_view("compile"));
   }
   const Explanation compiled = explain(tiny({{"mode", "compile"}}), {});
   ASSERT_NE(find_composite(compiled, "cross_entropy"), nullptr);
