@@ -19,6 +19,7 @@ KNOWN = Path(__file__).resolve().parent.parent / "tests/golden_hf/models.csv"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 # model_type of the library -> laptime's edition, for the known types; most have the same name.
 _EDITIONS = {"mistral": "llama", "gpt2": "gpt2_hf"} | {name: name for name in ("llama", "qwen2", "qwen3", "gpt_neox")}
+_KV_HEADS = {"mistral": 8, "qwen2": 32, "qwen3": 32}  # of a config.json without num_key_value_heads; null: num_heads
 _LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 _LLAMA3["original_max_position_embeddings"] = 8192
 
@@ -76,12 +77,13 @@ def resolve(model, edition, given):
         "num_heads": keys.get("num_attention_heads", keys.get("n_head")),
     }
     size["d_ff"] = (keys.get("n_inner") or 4 * size["d_model"]) if short else keys["intermediate_size"]
-    kv_heads = keys.get("num_key_value_heads") or (8 if keys["model_type"] == "mistral" else size["num_heads"])
+    kv_heads = keys.get("num_key_value_heads", _KV_HEADS.get(keys["model_type"])) or size["num_heads"]
+    head_dim = keys.get("head_dim") or (128 if keys["model_type"] == "qwen3" else None)
     run = {"context_length": 256, "batch_size": 4, "seed": 1, "optimizer": "torch", "warmup": 5, "steps": 10}
     return (
         {"model": model, "edition": _EDITIONS[keys["model_type"]], "vocab_size": keys["vocab_size"]}
         | size
-        | {"num_kv_heads": kv_heads, "head_dim": keys.get("head_dim"), "bias": False}
+        | {"num_kv_heads": kv_heads, "head_dim": head_dim, "bias": False}
         | {"weight_tie": keys.get("tie_word_embeddings", short)}
         | {name: default if given.get(name) is None else given[name] for name, default in run.items()}
     )

@@ -240,8 +240,11 @@ def fill_host(record, samples):
     """Adds the host-clock samples of whole steps, if the device has its own clock."""
     if not samples:
         return
+    wanted = record["config"]["pass"]
+    names = ("forward", "backward") if wanted == "backward" else (wanted,)  # a step of this pass runs both phases
+    steps = zip(*(record["time"][name]["samples"] for name in names))
     median = statistics.median(samples)
-    whole = record["time"][record["config"]["pass"]]["median"]
+    whole = statistics.median(map(sum, steps))
     record["host"] = {"samples": samples, "median": median, "difference": median / whole - 1}
 
 

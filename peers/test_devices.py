@@ -101,12 +101,18 @@ class Clocks(unittest.TestCase):
 
     def test_fill_host_without_samples_keeps_earlier_host_times(self):
         whole = {"pass": "step"}
-        found = {"time": {"step": {"median": 2.0}}, "config": whole, "host": None}
+        found = {"time": {"step": {"samples": [1.0, 2.0, 2.5]}}, "config": whole, "host": None}
         records.fill_host(found, [2.1, 2.0, 2.2])
         self.assertEqual(found["host"]["median"], 2.1)
         self.assertAlmostEqual(found["host"]["difference"], 0.05)
         records.fill_host(found, [])
         self.assertEqual(found["host"]["median"], 2.1)
+
+    def test_host_difference_of_backward_is_of_both_phases(self):
+        times = {"forward": {"samples": [1.0, 2.0, 1.5]}, "backward": {"samples": [3.0, 1.0, 2.5]}}
+        found = {"time": times, "config": {"pass": "backward"}}
+        records.fill_host(found, [4.4, 4.2, 4.3])
+        self.assertAlmostEqual(found["host"]["difference"], 4.3 / 4.0 - 1)
 
 
 class WorkspaceCard:

@@ -34,6 +34,17 @@ class Models(unittest.TestCase):
             found = tuple(config[key] for key in ("edition", "num_heads", "num_kv_heads", "head_dim"))
             self.assertEqual((found, config["context_length"]), (expected, 16))
 
+    def test_missing_heads_have_the_defaults_of_the_library(self):
+        size = {"hidden_size": 2048, "num_attention_heads": 64, "intermediate_size": 64, "num_hidden_layers": 1}
+        want = {"llama": (64, None), "mistral": (8, None), "qwen2": (32, None), "qwen3": (32, 128)}
+        for name, expected in want.items():
+            keys = size | {"model_type": name, "vocab_size": 8}
+            for more, heads in (({}, expected[0]), ({"num_key_value_heads": None}, 64)):
+                with tempfile.TemporaryDirectory() as folder:
+                    (Path(folder) / "config.json").write_text(json.dumps(keys | more))
+                    config = model_folder.resolve(folder, None, {})
+                self.assertEqual((config["num_kv_heads"], config["head_dim"]), (heads, expected[1]), name)
+
     def test_recognises_model_names(self):
         self.assertTrue(model_folder.is_known("smollm2-135m"))
         self.assertTrue(model_folder.is_known(str(GOLDEN / "qwen3")))

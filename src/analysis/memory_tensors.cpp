@@ -118,7 +118,8 @@ std::string layers_text(const std::vector<int64_t>& layers) {
 }
 
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top) {
-  using Kind = std::tuple<std::string, std::string_view, std::string, std::string_view, std::string_view, int64_t>;
+  using Kind = std::tuple<std::string, std::string_view, std::string, std::string_view, MemoryCategory,
+                          std::string_view, int64_t>;
   const auto peak = static_cast<int64_t>(peak_launch);
   std::vector<LargeTensors> groups;
   std::map<Kind, size_t> index;
@@ -126,8 +127,8 @@ std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_la
     const TraceBuffer buffer = trace.buffer(i);
     const std::string name = any_layer(buffer.name);
     const std::string scope = any_layer(buffer.scope);
-    const auto [known, is_new] =
-        index.emplace(Kind{name, buffer.op, scope, buffer.phase, buffer.shape, buffer.bytes}, groups.size());
+    const auto [known, is_new] = index.emplace(
+        Kind{name, buffer.op, scope, buffer.phase, category_of(buffer), buffer.shape, buffer.bytes}, groups.size());
     if (is_new) groups.push_back({.name = name, .scope = scope, .first = buffer, .buffers = {}});
     LargeTensors& group = groups[known->second];
     group.buffers.push_back(i);

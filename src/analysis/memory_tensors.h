@@ -46,7 +46,7 @@ SavedBytes saved_bytes_of(const StepTrace& trace);
 // "layers 0-11", "layer 3", "layers 0-2, 4"
 std::string layers_text(const std::vector<int64_t>& layers);
 
-// A group of equal tensors that one op writes in a module; tensors of all layers are in the same group.
+// A group of equal tensors that one op writes in a module for one purpose; tensors of all layers are in the same group.
 struct LargeTensors {
   std::string name;             // "layers.*.attn.weights"; empty if the tensors have none
   std::string scope;            // scope of the op that writes them

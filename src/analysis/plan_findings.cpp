@@ -36,9 +36,7 @@ Finding fit_finding(const PlannedPoint& point) {
   add_usable(usable_memory(record), values);
   if (record.status == Status::kOutOfMemory && record.bytes_requested && record.bytes_available)
     values["missing_bytes"] = *record.bytes_requested - *record.bytes_available;
-  if (record.config.text("recompute") == "auto" && record.memory.recompute != "none" &&
-      !record.memory.recompute.empty())
-    values["recompute"] = record.memory.recompute;
+  if (const std::string recompute = unasked_recompute(record); !recompute.empty()) values["recompute"] = recompute;
   if (!point.fitting_recompute.empty()) values["fitting_recompute"] = point.fitting_recompute;
   return {.kind = "fit", .values = std::move(values)};
 }
@@ -54,18 +52,55 @@ struct StepTime {
   std::optional<double> low{}, high{};
 };
 
+// The time of the record's steps; none if the record has no times, as of a point that failed.
 std::optional<StepTime> time_of_step(const Record& record) {
   const auto time = record.time.find("step");
-  const bool has_time = time != record.time.end() && time->second.median > 0;
-  StepTime step{.seconds = has_time ? time->second.median : predicted_seconds(record, "step").value_or(0)};
-  if (!has_time || is_predicted(record)) {
+  if (time == record.time.end()) return std::nullopt;
+  StepTime step{.seconds = time->second.median};
+  if (is_predicted(record)) {
     step.low = record.prediction.low;
     step.high = record.prediction.high;
   } else if (const std::optional<double> within = known_within(time->second)) {
     step.low = step.seconds * (1 - *within);
     step.high = step.seconds * (1 + *within);
   }
-  return step.seconds > 0 ? std::optional(step) : std::nullopt;
+  return step;
+}
+
+// The predicted time of a step of a planned point.
+std::optional<StepTime> predicted_step(const Record& record) {
+  const std::optional<double> seconds = predicted_seconds(record, "step");
+  return seconds ? std::optional(StepTime{*seconds, record.prediction.low, record.prediction.high}) : std::nullopt;
+}
+
+// The finding training_time for a step that takes `step`.
+std::optional<Finding> training_of(const Record& record, const TrainingBudget& budget,
+                                   const std::optional<StepTime>& step) {
+  if (pass_name(record) != "step" || !step || !(step->seconds > 0)) return std::nullopt;
+  const std::optional<double> tokens_each = tokens_of_step(record);
+  std::optional<double> tokens = budget.tokens;
+  if (budget.epochs && record.data.tokens) tokens = *budget.epochs * static_cast<double>(*record.data.tokens);
+  if (!tokens_each || !tokens) return std::nullopt;
+  const double steps = training_steps(*tokens, *tokens_each);
+  Json values{{"tokens", *tokens}, {"steps", steps}, {"time_s", steps * step->seconds}};
+  if (step->low && step->high) {
+    values["low_s"] = steps * *step->low;
+    values["high_s"] = steps * *step->high;
+  }
+  constexpr double kHour = 3600;
+  constexpr double kJoulesOfKwh = 3.6e6;
+  if (budget.price_per_hour) {
+    values["price_per_hour"] = *budget.price_per_hour;
+    for (const auto& [price, time] : {std::pair("price", "time_s"), {"price_low", "low_s"}, {"price_high", "high_s"}}) {
+      if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
+    }
+  }
+  // Energy used by the devices, if that of the first was measured.
+  if (const auto joules = number_at(record.machine, "sensors.joules_per_step"))
+    values["kwh"] = steps * *joules * number_at(record.config, "ranks").value_or(1) / kJoulesOfKwh;
+  return Finding{.kind = "training_time",
+                 .values = std::move(values),
+                 .trust = is_predicted(record) ? FindingTrust::kPredicted : FindingTrust::kMeasured};
 }
 
 // Whether a prediction is a lower bound, because it uses data-sheet rates instead of rates that programs reach.
@@ -107,7 +142,7 @@ void add_published(const Record& record, std::vector<Finding>& findings) {
 
 // Adds the training time. The interval of a data-sheet bound comes from published runs.
 void add_training(const Record& record, const TrainingBudget& budget, bool is_bound, std::vector<Finding>& findings) {
-  std::optional<Finding> training = training_time(record, budget);
+  std::optional<Finding> training = training_of(record, budget, predicted_step(record));
   if (!training) return;
   training->values.json()["is_bound"] = is_bound;
   if (const Finding* const published = find(findings, "published_runs")) {
@@ -124,6 +159,11 @@ void add_training(const Record& record, const TrainingBudget& budget, bool is_bo
 }
 
 }  // namespace
+
+std::string unasked_recompute(const Record& record) {
+  const std::string& recompute = record.memory.recompute;
+  return recompute == "none" || recompute == record.config.text("recompute") ? "" : recompute;
+}
 
 std::string pass_name(const Record& record) {
   const std::string pass = record.config.text("pass");
@@ -148,34 +188,7 @@ std::optional<double> tokens_per_second(const Record& record, double seconds) {
 double training_steps(double tokens, double tokens_of_step) { return std::ceil(tokens / tokens_of_step); }
 
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget) {
-  if (pass_name(record) != "step") return std::nullopt;
-  const std::optional<StepTime> step = time_of_step(record);
-  if (!step) return std::nullopt;
-  const std::optional<double> tokens_each = tokens_of_step(record);
-  std::optional<double> tokens = budget.tokens;
-  if (budget.epochs && record.data.tokens) tokens = *budget.epochs * static_cast<double>(*record.data.tokens);
-  if (!tokens_each || !tokens) return std::nullopt;
-  const double steps = training_steps(*tokens, *tokens_each);
-  Json values{{"tokens", *tokens}, {"steps", steps}, {"time_s", steps * step->seconds}};
-  if (step->low && step->high) {
-    values["low_s"] = steps * *step->low;
-    values["high_s"] = steps * *step->high;
-  }
-  constexpr double kHour = 3600;
-  constexpr double kJoulesOfKwh = 3.6e6;
-  if (budget.price_per_hour) {
-    values["price_per_hour"] = *budget.price_per_hour;
-    for (const auto& [price, time] : {std::pair("price", "time_s"), {"price_low", "low_s"}, {"price_high", "high_s"}}) {
-      if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
-    }
-  }
-  // Energy used by the devices, if that of the first was measured.
-  if (const auto joules = number_at(record.machine, "sensors.joules_per_step"))
-    values["kwh"] = steps * *joules * number_at(record.config, "ranks").value_or(1) / kJoulesOfKwh;
-  const bool is_measured = record.time.contains("step");
-  return Finding{.kind = "training_time",
-                 .values = std::move(values),
-                 .trust = is_measured ? FindingTrust::kMeasured : FindingTrust::kPredicted};
+  return training_of(record, budget, time_of_step(record));
 }
 
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget) {

@@ -46,9 +46,10 @@ struct PlannedPoint {
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget);
 
 // Returns the finding training_time with these values, as far as they are known: tokens, steps, time_s, low_s, high_s,
-// price_per_hour, price, price_low, price_high, kwh. Based on the measured median of a step and its 95 % interval or,
-// in a predicted record, on the predicted time. None for a pass other than a step, if the number of tokens is unknown
-// (a budget in epochs needs the record's data), or if the record lacks a time, its batch or its context.
+// price_per_hour, price, price_low, price_high, kwh. Based on the median of the record's steps and its 95 % interval
+// or, if a device model predicted the times, on the range of the prediction. None for a pass other than a step, if the
+// number of tokens is unknown (a budget in epochs needs the record's data), or if the record lacks times, its batch or
+// its context. A planned point has no times: plan_findings() uses its prediction.
 std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget);
 
 // The number of whole steps that read `tokens`.
@@ -60,6 +61,10 @@ std::optional<double> step_context(const Record& record);
 
 // Tokens per second of a pass that takes `seconds`; none if the record lacks its batch or context.
 std::optional<double> tokens_per_second(const Record& record, double seconds);
+
+// The recomputation that makes the point fit if --recompute does not name it: the choice of `auto`, or "cheap ops" on
+// a GPU; otherwise empty.
+std::string unasked_recompute(const Record& record);
 
 // The predicted seconds of a pass or phase; none without a prediction.
 std::optional<double> predicted_seconds(const Record& record, const std::string& key);

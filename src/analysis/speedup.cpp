@@ -31,9 +31,21 @@ std::string value_in(const Record& record, std::string_view key) {
 }
 bool is_unknown(std::string_view key, const std::string& value) { return key == kThreads && value.empty(); }
 
-// The options that determine the work of a step, besides the number and width of key heads.
-constexpr std::array kWorkKeys{"model",      "edition",        "d_model",    "d_ff", "num_layers",  "num_heads",
-                               "vocab_size", "context_length", "batch_size", "pass", "crop_context"};
+// An option that determines the work of a step, and its value in a record that lacks it, as records of other programs
+// and of older builds may.
+struct WorkOption {
+  std::string_view key;
+  std::string_view usual = "";
+};
+constexpr std::array kWorkOptions{WorkOption{"model"},          WorkOption{"edition"},
+                                  WorkOption{"d_model"},        WorkOption{"d_ff"},
+                                  WorkOption{"num_layers"},     WorkOption{"num_heads"},
+                                  WorkOption{"vocab_size"},     WorkOption{"context_length"},
+                                  WorkOption{"batch_size"},     WorkOption{"pass"},
+                                  WorkOption{"crop_context"},   WorkOption{"weight_tie", "false"},
+                                  WorkOption{"causal", "true"}, WorkOption{"projections", "false"}};
+// These determine the work too, but are compared as has_default_key_heads() reads them.
+constexpr std::array<std::string_view, 2> kKeyHeadOptions{"num_kv_heads", "head_dim"};
 
 // A key that two records of one command (`run`) share if they differ at most in `options`.
 std::string point_of_run(const Record& record, const std::string& run, std::vector<std::string_view> options) {
@@ -43,9 +55,7 @@ std::string point_of_run(const Record& record, const std::string& run, std::vect
 
 // True if the record's step lowers no composite.
 bool is_whole(const Record& record) {
-  const Json& config = record.config.json();
-  const auto unset = [&](const char* key) { return !config.contains(key) || config[key].is_null(); };
-  return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
+  return record.config.text("mode") != "eager" && chosen_composites(record).empty();
 }
 
 // The value that the baseline prefers for an option, if the run contains it; empty if no value is preferred.
@@ -105,6 +115,13 @@ std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time
 
 }  // namespace
 
+std::string chosen_composites(const Record& record) {
+  const std::string lowered = record.config.text("lower");
+  if (!lowered.empty() && lowered != "none") return "-" + lowered;
+  const std::string kept = record.config.text("keep");
+  return kept.empty() || kept == "all" ? "" : "keep " + kept;
+}
+
 std::string point_without(const Record& record, const std::vector<std::string_view>& options) {
   Json config = record.config.json();
   for (const std::string_view option : options) config.erase(option);
@@ -115,10 +132,18 @@ std::string point_without(const Record& record, const std::vector<std::string_vi
 
 std::string work_of(const Record& record) {
   std::string work;
-  for (const char* const key : kWorkKeys) work += "\n" + record.config.text(key);
+  for (const auto& [key, usual] : kWorkOptions) {
+    const std::string value = record.config.text(key);
+    work += fmt::format("\n{}", value.empty() ? usual : value);
+  }
   if (!has_default_key_heads(record))
     work += fmt::format("\n{} of {}", record.config.text("num_kv_heads"), record.config.text("head_dim"));
   return work;
+}
+
+bool is_work_option(std::string_view key) {
+  return std::ranges::find(kWorkOptions, key, &WorkOption::key) != kWorkOptions.end() ||
+         std::ranges::find(kKeyHeadOptions, key) != kKeyHeadOptions.end();
 }
 
 std::optional<double> uncertainty_of(const TimeStats& time) {

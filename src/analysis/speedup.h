@@ -20,12 +20,18 @@ struct Speedup {
   Interval interval;
 };
 
+// The composites that the user chose to lower or to keep: "-a+b" for --lower, and "keep a+b" for --keep, which in
+// compile mode lowers all others. Empty if the mode alone decides.
+std::string chosen_composites(const Record& record);
+
 // A key that two records share if they are from one machine and their configurations differ at most in `options` and in
 // `timeout`.
 std::string point_without(const Record& record, const std::vector<std::string_view>& options);
 
-// A key that two records share if they do the same work: equal model sizes, batch, context and pass.
+// A key that two records share if they do the same work: equal model, batch, context and pass.
 std::string work_of(const Record& record);
+// Whether the option with this key determines the work of a step; every other option determines how the work is done.
+bool is_work_option(std::string_view key);
 
 // The baseline's time divided by the record's; none unless both records have a time.
 std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);

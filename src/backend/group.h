@@ -32,9 +32,6 @@ class Group {
   // make the same calls in the same order, from one thread at a time. If a rank exits early or stops responding, the
   // runs of all other ranks end.
   virtual void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) = 0;
-
-  // Bytes that this rank has sent in `exchange` so far.
-  virtual int64_t sent_bytes() const = 0;
 };
 
 // The queue in which a device runs kernels that exchange messages, concurrently with its other kernels.

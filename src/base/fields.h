@@ -1,4 +1,4 @@
-// A struct lists its fields once, in visit_fields(); its text and hash are derived from this list.
+// A struct lists its fields once, in visit_fields(); its text is derived from this list.
 //
 //   struct Scale {
 //     double factor = 1;
@@ -10,12 +10,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <functional>
 #include <string>
 #include <type_traits>
-
-#include "base/random.h"
 
 namespace laptime {
 
@@ -34,28 +30,6 @@ std::string print_fields(const T& value) {
     }
   });
   return text;
-}
-
-// Mixes `value` into the hash `seed`.
-constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) { return splitmix64(seed + value); }
-
-template <class T>
-uint64_t hash_fields(const T& value) {
-  uint64_t hash = 0;
-  T::visit_fields(value, [&](const char*, const auto& field) {
-    using Field = std::decay_t<decltype(field)>;
-    if constexpr (requires {
-                    field.size();
-                    field.begin();
-                  }) {
-      for (const auto& element : field)
-        hash = hash_combine(hash, std::hash<std::decay_t<decltype(element)>>{}(element));
-      hash = hash_combine(hash, field.size());
-    } else {
-      hash = hash_combine(hash, std::hash<Field>{}(field));
-    }
-  });
-  return hash;
 }
 
 }  // namespace laptime

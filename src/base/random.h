@@ -15,6 +15,9 @@ constexpr uint64_t splitmix64(uint64_t x) {
   return x ^ (x >> 31U);
 }
 
+// Mixes `value` into the hash `seed`.
+constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) { return splitmix64(seed + value); }
+
 // FNV-1a, 64 bits.
 constexpr uint64_t fnv1a64(std::string_view text) {
   uint64_t hash = 0xCBF29CE484222325ULL;

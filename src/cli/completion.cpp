@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/proc_text.h"
+#include "config/known_models.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
@@ -24,11 +25,16 @@ namespace {
 
 using Words = std::vector<WordHelp>;
 
+template <class Model>
+std::string size_text(const Model& model) {
+  return fmt::format("{} layers, {} heads", model.num_layers, model.num_heads);
+}
+
 Words model_words() {
   Words words = words_of(model_presets(), &ModelPreset::name, [](const ModelPreset& model) {
-    return model.name == kAttentionModel ? "scaled dot product attention only"
-                                         : fmt::format("{} layers, {} heads", model.num_layers, model.num_heads);
+    return model.name == kAttentionModel ? "scaled dot product attention only" : size_text(model);
   });
+  std::ranges::move(words_of(known_models(), &KnownModel::name, size_text<KnownModel>), std::back_inserter(words));
   words.push_back({std::string(kCustomModel), "dimensions that you choose"});
   return words;
 }

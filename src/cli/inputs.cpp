@@ -280,6 +280,11 @@ SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& wor
       filter(filter_of(words, store, left_out)),
       records(store, filter, [this](const std::string& problem) { problems.add(problem); }) {}
 
+void SelectedRecords::reject_none(std::string_view where, const std::string& reason) const {
+  const std::string empty = records.why_none(Filter(""));
+  throw Error::format("{}: {}", where, empty.empty() ? reason : empty);
+}
+
 ShowOptions given_selection(const CommandWords& words) {
   auto options = given_options<ShowOptions>(words);
   if (options.last && !options.run.empty())

@@ -162,6 +162,11 @@ struct SelectedRecords {
   SelectedRecords(const SelectedRecords&) = delete;
   SelectedRecords& operator=(const SelectedRecords&) = delete;
 
+  // Why no record is selected; empty if one is, or if none can be read.
+  std::string why_none() const { return records.why_none(filter); }
+  // Throws Error for a command that needs a record: that the store is empty, or else `reason`.
+  [[noreturn]] void reject_none(std::string_view where, const std::string& reason) const;
+
   Store store;
   Filter filter;
   StoreProblems problems{};

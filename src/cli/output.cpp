@@ -31,7 +31,6 @@ void json_lines(const Records& records, const OutputConfig& config, const TextSi
 
 void write_line(const std::string& text) { write_output(wrapped(text, standard_output().style(), 0)); }
 
-// The summary line below a table with these columns; empty if the columns have no summary.
 std::string summary_below(std::string_view columns, const Records& records) {
   const std::string summary = summary_of_columns(columns, records);
   return summary.empty() ? "" : summary + "\n";
@@ -109,7 +108,7 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
 void RecordOutput::add(const Record& record) {
   if (live_) {
     write_output(live_->add(record));
-    if (!summary_of_columns(config_.columns, RecordList(std::span(&record, 1))).empty()) records_.push_back(record);
+    if (have_summary(config_.columns)) records_.push_back(record);
   } else if (lines_) {
     growing_ ? growing_->append(lines_->line(record)) : write_output(lines_->line(record));
   } else {
@@ -200,7 +199,7 @@ void TrainingLines::print() const {
 
 std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> left_out) {
   return with_formats(
-      without(without(together({std::move(own), sweep_options()}), {"columns", "explain", "mfu"}), left_out));
+      without(without(together({std::move(own), sweep_options()}), {"columns", "explain", "mfu", "quiet"}), left_out));
 }
 
 }  // namespace laptime

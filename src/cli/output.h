@@ -108,7 +108,7 @@ std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
 void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
 // The options of a command that answers questions about the points of a sweep: its own options and the sweep's, except
-// `left_out` and the options of record tables (--columns, --explain, --mfu).
+// `left_out` and the options of record tables (--columns, --explain, --mfu, --quiet).
 std::vector<OptionRow> answer_options(std::vector<OptionRow> own,
                                       std::initializer_list<std::string_view> left_out = {});
 

@@ -85,12 +85,12 @@ void PlanningLine::show(size_t point, const char* stage, Seconds taken) {
   line_.show(point, progress_text(point, names_.size(), names_[point], {.stage = stage}, {}), taken);
 }
 
-ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points, bool any_failed) {
-  if (planned < points.size() || StopSignals::requested()) {
-    print_message(fmt::format("interrupted: {} of {} planned", planned, counted(points.size(), "point")));
+ExitCode planning_exit(const PlannedCount& planned, std::span<const ResolvedPoint> points) {
+  if (planned.points < points.size() || StopSignals::requested()) {
+    print_message(fmt::format("interrupted: {} of {} planned", planned.points, counted(points.size(), "point")));
     return ExitCode::kInterrupted;
   }
-  return any_can_run(points) && !any_failed ? ExitCode::kOk : ExitCode::kFailed;
+  return any_can_run(points) && !planned.any_failed ? ExitCode::kOk : ExitCode::kFailed;
 }
 
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
@@ -241,7 +241,7 @@ std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points,
   const SweepStore store(options.store);
   for (size_t i = 0; i < expected.size(); ++i) {
     if (!points[i].invalid.empty()) continue;
-    const auto stored = store.finished(describe_point(points[i]), options.trace.least_steps());
+    const auto stored = store.reusable(points[i], describe_point(points[i]), options.trace.least_steps());
     if (!stored) continue;
     expected[i].stored_at = stored->record.created;
     expected[i].time = Seconds{0};

@@ -80,26 +80,34 @@ class PlanningLine {
 
 using ShowStage = std::function<void(const char* stage)>;  // "largest batch that fits"
 
+struct PlannedCount {
+  size_t points = 0;
+  bool any_failed = false;
+};
+
 // Calls take(plan(point, stage)) for each point in turn until all are planned or the user asks to stop, and returns how
-// many were planned. A line shows the point being planned, and is cleared before `take` may write.
+// many were planned. A plan with a record may have failed. A line shows the point being planned, and is cleared before
+// `take` may write.
 template <class Plan, class Take>
-size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
+PlannedCount plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
   const StopSignals signals;
   PlanningLine line(standard_error(), spoken_points(points));
-  size_t planned = 0;
-  for (; planned < points.size() && !StopSignals::requested(); ++planned) {
-    const ShowStage show = [&](const char* stage) { line.show(planned, stage); };
+  PlannedCount planned;
+  for (; planned.points < points.size() && !StopSignals::requested(); ++planned.points) {
+    const ShowStage show = [&](const char* stage) { line.show(planned.points, stage); };
     show("plan");
-    auto result = plan(points[planned], show);
+    auto result = plan(points[planned.points], show);
+    if constexpr (requires { result.record; })
+      planned.any_failed = planned.any_failed || result.record.status == Status::kFailed;
     line.clear();
     take(std::move(result));
   }
   return planned;
 }
 
-// The exit code of a command that plans points: kFailed if `any_failed` or if no point is supported, as for a command
+// The exit code of a command that plans points: kFailed if one failed or if no point is supported, as for a command
 // that runs them. Prints a message if the user asked to stop.
-ExitCode planning_exit(size_t planned, std::span<const ResolvedPoint> points, bool any_failed = false);
+ExitCode planning_exit(const PlannedCount& planned, std::span<const ResolvedPoint> points);
 
 // Receives the results of the points of a command.
 struct PointOutput {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "base/fields.h"
 #include "base/host_clock.h"
+#include "base/random.h"
 #include "base/words.h"
 #include "cli/progress.h"
 #include "sweep/other_program.h"

@@ -92,7 +92,6 @@ void MpiGroup::exchange(std::span<const Message> outgoing, std::span<const Messa
     });
   }
   for (const Message& message : outgoing) {
-    sent_bytes_ += message.bytes;
     each_piece(message, [&](std::byte* data, int bytes, MpiLibrary::Request* request) {
       mpi_.isend(data, bytes, mpi_.byte, message.peer, kDataTag, mpi_.comm_world, request);
     });

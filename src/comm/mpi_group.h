@@ -30,7 +30,6 @@ class MpiGroup : public Group {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) override;
-  int64_t sent_bytes() const override { return sent_bytes_; }
 
   // Ends all ranks.
   void abort() const { mpi_.abort(mpi_.comm_world, 1); }
@@ -45,7 +44,6 @@ class MpiGroup : public Group {
   std::function<void(const std::string&)> lost_;
   int rank_ = 0;
   int size_ = 1;
-  int64_t sent_bytes_ = 0;
   std::vector<MpiLibrary::Request> requests_;
 
   std::mutex mutex_;  // MPI is called by one thread at a time

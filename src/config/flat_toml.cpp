@@ -14,9 +14,11 @@ namespace {
 
 constexpr std::string_view kBareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
-// True if a line begins "key =".
+// True if a line begins "key =", where the key is bare or in quotes.
 bool starts_with_key(std::string_view line) {
-  const size_t key_end = std::min(line.find_first_not_of(kBareKey), line.size());
+  const bool is_quoted = line[0] == '"' || line[0] == '\'';
+  const size_t key_end =
+      is_quoted ? line.find(line[0], 1) + 1 : std::min(line.find_first_not_of(kBareKey), line.size());
   const std::string_view rest = line.substr(key_end);
   const size_t sign = rest.find_first_not_of(" \t");
   return key_end > 0 && sign != std::string_view::npos && rest[sign] == '=';
@@ -160,6 +162,12 @@ toml::table parse_flat_toml(std::string_view text, std::string_view name) {
     if (is_decimal_comma(text, place.line)) remedy = "; write a decimal point instead of the comma: 35.6e12";
     throw Error::format("{}:{}: {}{}", name, place.line, why, remedy);
   }
+}
+
+std::string toml_key(std::string_view key) {
+  if (!key.empty() && key.find_first_not_of(kBareKey) == std::string_view::npos) return std::string(key);
+  const char mark = key.find('"') == std::string_view::npos ? '"' : '\'';
+  return fmt::format("{0}{1}{0}", mark, key);
 }
 
 std::vector<TomlEntry> in_file_order(const toml::table& table) {

@@ -4,6 +4,7 @@
 
 #include <toml++/toml.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct TomlEntry {
 // non-ASCII character outside strings and comments. Sections and braces are rejected before toml++ 3.3 parses the text,
 // because its behaviour is undefined for some malformed input, such as "[$]" and "a = [}".
 toml::table parse_flat_toml(std::string_view text, std::string_view name);
+
+// The key as it is written in a file: in quotes unless it is a bare key.
+std::string toml_key(std::string_view key);
 
 // The entries of the table, sorted by their position in the file. The table must outlive the entries.
 std::vector<TomlEntry> in_file_order(const toml::table& table);

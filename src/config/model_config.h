@@ -88,8 +88,8 @@ struct ModelConfig {
                  .otherwise = "the named model's", .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward layer",
-                 .otherwise = "the named model's, or 4 x d-model if --d-model is given", .min = 1,
-                 .max = kMaxWidth, .in_name = kGiven}, self.d_ff);
+                 .otherwise = "the named model's; 4 x d-model if --d-model is given without a Hugging Face model",
+                 .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
                  .help = "number of transformer blocks", .otherwise = "the named model's", .min = 1, .max = 4096,
                  .in_name = kGiven},
@@ -99,11 +99,12 @@ struct ModelConfig {
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.num_heads);
     visit(Option{.flag = "vocab", .key = "vocab_size", .tag = "vocab", .group = kGroup, .unit = "tokens",
                  .help = "size of the vocabulary; Hugging Face models default to their own",
-                 .otherwise = "10000; gpt2: 50257; 8B: 151936",
+                 .otherwise = "10000; gpt2, gpt2_hf: 50257; llama, qwen2, qwen3: 32000; gpt_neox: 50304; 8B: 151936",
                  .min = 1, .max = kMaxId, .in_name = kGiven}, self.vocab_size);
     visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
                  .help = "context length; Hugging Face models default to their own, but at most 2048",
-                 .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
+                 .otherwise = "256; 2024: 128; 2026: 512; gpt2, gpt2_hf: 1024; llama, qwen2, qwen3, gpt_neox: 2048; "
+                              "8B: 32768",
                  .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
                  .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId,
@@ -111,11 +112,12 @@ struct ModelConfig {
           self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
                  .help = "use the token embedding as the head (editions other than 2025 and 2026); Hugging "
-                         "Face models default to their config.json", .otherwise = "false; gpt2: true",
+                         "Face models default to their config.json", .otherwise = "false; gpt2, gpt2_hf: true",
                  .in_name = kGiven},
           self.weight_tie);
     visit(Option{.flag = "bias", .key = "bias", .tag = "bias", .group = kGroup,
-                 .help = "biases in linear layers (2024; gpt2 always has them)", .otherwise = "false; gpt2: true",
+                 .help = "biases in linear layers (2024; gpt2 and gpt2_hf always have them)",
+                 .otherwise = "false; gpt2, gpt2_hf: true",
                  .in_name = kGiven},
           self.bias);
     visit(Option{.flag = "embd-pdrop", .key = "embd_pdrop", .tag = "embd_pdrop", .group = kGroup,
@@ -158,8 +160,9 @@ struct ModelConfig {
                  .otherwise = "the named model's, otherwise 10000", .min = 1, .max = 1e12,
                  .in_name = kGiven}, self.rope_theta);
     visit(Option{.flag = "rotary-share", .key = "rotary_share", .tag = "rotary", .group = kGroup,
-                 .help = "share of a head that RoPE rotates (gpt_neox)", .otherwise = "the named model's, otherwise 1",
-                 .min = 0, .max = 1, .in_name = kGiven}, self.rotary_share);
+                 .help = "share of a head that RoPE rotates (gpt_neox)",
+                 .otherwise = "the named model's, otherwise 1; gpt_neox: 0.25", .min = 0, .max = 1, .in_name = kGiven},
+          self.rotary_share);
     visit(Option{.flag = "rope-scaling", .key = "rope_scaling", .tag = "rope_scaling", .group = kGroup,
                  .help = "scaling of RoPE's frequencies for long contexts, as in Llama 3 (llama, qwen2, qwen3, "
                          "gpt_neox)",
@@ -168,14 +171,16 @@ struct ModelConfig {
           self.rope_scaling);
     visit(Option{.flag = "attention-bias", .key = "attention_bias", .tag = "attention_bias", .group = kGroup,
                  .help = "biases of q, k, v and the output projection (llama, qwen3, gpt_neox)",
-                 .otherwise = "the named model's, otherwise false", .in_name = kGiven}, self.attention_bias);
+                 .otherwise = "the named model's, otherwise false; gpt_neox: true", .in_name = kGiven},
+          self.attention_bias);
     visit(Option{.flag = "mlp-bias", .key = "mlp_bias", .tag = "mlp_bias", .group = kGroup,
                  .help = "biases in the feed-forward layer (llama, gpt_neox)",
-                 .otherwise = "the named model's, otherwise false",
+                 .otherwise = "the named model's, otherwise false; gpt_neox: true",
                  .in_name = kGiven}, self.mlp_bias);
     visit(Option{.flag = "parallel-residual", .key = "parallel_residual", .tag = "parallel", .group = kGroup,
                  .help = "attention and feed-forward both read the input of the block (gpt_neox)",
-                 .otherwise = "the named model's, otherwise false", .in_name = kGiven}, self.parallel_residual);
+                 .otherwise = "the named model's, otherwise false; gpt_neox: true", .in_name = kGiven},
+          self.parallel_residual);
     visit(Option{.flag = "pad-token", .key = "pad_token", .tag = "pad", .group = kGroup,
                  .help = "token id whose row of the embedding gets no gradient (llama, qwen2, qwen3)",
                  .otherwise = "the named model's, otherwise none", .min = 0, .max = kMaxId, .in_name = kGiven},

@@ -15,8 +15,7 @@
 
 namespace laptime {
 
-// The requested arithmetic of the step. The 16-bit types use autocast; `mixed` is bfloat16 if the device supports it,
-// otherwise float16.
+// The requested arithmetic of the step. The 16-bit types use autocast; `mixed` is bfloat16.
 enum class Precision : uint8_t { kFloat32, kTf32, kBFloat16, kFloat16, kMixed };
 
 constexpr auto choices_of(Precision) { return choices<Precision>("float32", "tf32", "bfloat16", "float16", "mixed"); }
@@ -26,10 +25,9 @@ constexpr bool is_mixed(Precision precision) {
 }
 
 // The 16-bit type for autocast; none for float32 and tf32.
-constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_has_bfloat16 = true) {
+constexpr std::optional<DType> autocast_dtype(Precision precision) {
   if (!is_mixed(precision)) return std::nullopt;
-  if (precision == Precision::kFloat16) return DType::kFloat16;
-  return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
+  return precision == Precision::kFloat16 ? DType::kFloat16 : DType::kBFloat16;
 }
 
 // Bytes per element of an activation: 2 with autocast, otherwise 4.
@@ -201,7 +199,7 @@ struct RunConfig {
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
                  .help = "float32; tf32: float32 with products on NVIDIA tensor cores; bfloat16, float16: autocast; mixed: "
-                         "bfloat16 if the device supports it, else float16",
+                         "another word for bfloat16",
                  .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "float32-precision", .key = "float32_precision", .tag = "float32", .group = kEngine,
                  .help = "float32 matrix products: ieee (multiply-adds), split (three bfloat16 terms per factor, on AMX), "
@@ -226,7 +224,7 @@ struct RunConfig {
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "activations that backward recomputes: none, block (each layer), every=K layers, or auto (as few "
                          "as needed to fit in memory); with recomputation, compile mode on GPUs runs head and loss in groups of rows",
-                 .otherwise = "none; auto if --memory-limit is given",
+                 .otherwise = "none; auto if --memory-limit is given without --ranks",
                  .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
@@ -267,7 +265,8 @@ struct RunConfig {
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
                  .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects the bias of "
                          "v before the square root",
-                 .otherwise = "the edition's; 2024 and gpt2: torch", .in_name = kGiven}, self.optimizer);
+                 .otherwise = "2025; 2026: 2026; 2024, gpt2, gpt2_hf, llama, qwen2, qwen3, gpt_neox: torch",
+                 .in_name = kGiven}, self.optimizer);
     visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate",
                  .max = kMaxRate}, self.lr);
     visit(Option{.flag = "beta1", .key = "beta1", .tag = "beta1", .group = kOptimizer,
@@ -311,11 +310,11 @@ struct RunConfig {
                  .min = 1, .max = 65536, .in_name = kGiven}, self.pipeline_parallel);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
                  .help = "minimum bytes of gradients that ranks sum at a time, for example 25MiB", .in_name = kGiven,
-                 .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
+                 .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
     visit(Option{.flag = "oversubscribe", .key = "oversubscribe", .tag = "oversubscribe", .group = kRanks,
                  .help = "allow ranks to use more threads than there are cores; threads that share a core "
                          "make the times longer",
-                 .in_name = kGiven, .configures_engine = true}, self.oversubscribe);
+                 .in_name = kGiven}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only this many first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);

@@ -61,6 +61,9 @@ constexpr std::array kSynonyms{
     Synonym{"dtype", "f16", "float16"}, Synonym{"dtype", "half", "float16"}, Synonym{"dtype", "amp", "mixed"},
     Synonym{"dtype", "torch.bfloat16", "bfloat16"}, Synonym{"dtype", "torch.float32", "float32"},
     Synonym{"dtype", "torch.float16", "float16"},
+    Synonym{"moments", "bf16", "bfloat16"}, Synonym{"moments", "fp32", "float32"}, Synonym{"moments", "f32", "float32"},
+    Synonym{"moments", "float", "float32"}, Synonym{"moments", "single", "float32"},
+    Synonym{"moments", "torch.bfloat16", "bfloat16"}, Synonym{"moments", "torch.float32", "float32"},
     // formats
     Synonym{"output", "md", "markdown"}, Synonym{"output", "text", "table"}, Synonym{"output", "txt", "table"},
     Synonym{"output", "ndjson", "jsonl"}, Synonym{"output", "json-lines", "jsonl"},

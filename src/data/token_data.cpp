@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/words.h"
+#include "config/option_table.h"
 #include "data/file_scan.h"
 
 namespace laptime {
@@ -178,8 +179,12 @@ void TokenData::refuse_token(const Shard& shard, int64_t vocab_size, int64_t lar
         shard.layout.is_guessed
             ? fmt::format(", or state the token type with --data-format if it is not {}", name_of(shard.layout.type))
             : "";
-    throw Error::format("{} is not in the vocabulary of {}; give --vocab {} or more{}", place, vocab_size,
-                        shard.layout.format == DataFormat::kBytes ? 256 : largest + 1, read_as);
+    const double largest_vocabulary = find_option<RunConfig>("vocab").value().max;
+    const std::string advice = static_cast<double>(largest) >= largest_vocabulary ? "use data with smaller tokens"
+                               : shard.layout.format == DataFormat::kBytes
+                                   ? "give --vocab 256 or more"
+                                   : fmt::format("give --vocab {} or more", largest + 1);
+    throw Error::format("{} is not in the vocabulary of {}; {}{}", place, vocab_size, advice, read_as);
   }
   throw Error::format("{} changed while it was read; do not change it during a run", open(shard).text());
 }

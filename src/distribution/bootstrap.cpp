@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/random.h"
 #include "distribution/median.h"
 #include "distribution/moments.h"
 #include "distribution/samples.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/fields.h"
+#include "base/random.h"
 #include "distribution/median.h"
 #include "distribution/samples.h"
 

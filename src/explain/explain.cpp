@@ -14,7 +14,9 @@
 #include "explain/thread_bounds.h"
 #include "model/model_card.h"
 #include "model/parameters.h"
+#include "ops/registry.h"
 #include "passes/saved.h"
+#include "plan/elide.h"
 #include "prepare/device.h"
 #include "prepare/fit_recompute.h"
 #include "prepare/kernel_choice.h"
@@ -80,17 +82,27 @@ void add_work(std::vector<Work>& rows, const Work& key, double flops, int64_t by
   row->bytes = (Size(row->bytes) + bytes).value();
 }
 
+// The nodes that a plan of the graph launches: not views, and not assignments whose value is written in place.
+std::vector<const Node*> launched_nodes(const Graph& graph) {
+  const Elision elided = elide_assignments(graph);
+  std::vector<const Node*> nodes;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].op->kind != OpKind::kView && !elided.dropped[i]) nodes.push_back(&graph.nodes[i]);
+  }
+  return nodes;
+}
+
 void count_work(const Graph& graph, Explanation& explanation) {
-  for (const Node& node : graph.nodes) {
-    if (node.op->kind == OpKind::kView || node.annotations.phase == Phase::kSetup) continue;
-    const Signature signature = signature_of(graph, node);
+  for (const Node* const node : launched_nodes(graph)) {
+    if (node->annotations.phase == Phase::kSetup) continue;
+    const Signature signature = signature_of(graph, *node);
     const double flops = flops_of(signature);
     const int64_t bytes = bytes_of(signature);
-    const std::string phase = name_of(node.annotations.phase);
-    const std::string kind = name_of(node.op->kind);
+    const std::string phase = name_of(node->annotations.phase);
+    const std::string kind = name_of(node->op->kind);
     add_work(explanation.phases, {phase, {}, {}}, flops, bytes);
     add_work(explanation.kinds, {phase, kind, {}}, flops, bytes);
-    add_work(explanation.ops, {phase, kind, node.op->name}, flops, bytes);
+    add_work(explanation.ops, {phase, kind, node->op->name}, flops, bytes);
   }
   const auto has_more_work = [](const Work& a, const Work& b) {
     return a.phase == b.phase && (a.flops != b.flops ? a.flops > b.flops : a.bytes > b.bytes);
@@ -160,11 +172,10 @@ void decide_kernels(const Prepared& prepared, Explanation& explanation) {
   std::map<std::string, int64_t> nodes;
   std::map<std::string, int64_t> launches;                    // text of a signature -> launches per step
   std::vector<std::pair<std::string, Signature>> signatures;  // distinct, in the order of the graph
-  for (const Node& node : graph.nodes) {
-    if (node.op->kind == OpKind::kView) continue;
-    Signature signature = signature_of(graph, node);
+  for (const Node* const node : launched_nodes(graph)) {
+    Signature signature = signature_of(graph, *node);
     std::string text = signature.text();
-    if (node.annotations.phase != Phase::kSetup) ++launches[text];
+    if (node->annotations.phase != Phase::kSetup) ++launches[text];
     if (nodes[text]++ == 0) signatures.emplace_back(std::move(text), std::move(signature));
   }
   std::vector<KernelDecision>& uses = explanation.kernels;
@@ -241,11 +252,13 @@ struct PassLog {
   PassObserver observer() {
     return [this](const std::string& pass, const Graph& after) {
       if (pass == "model") add_composites(after, composites);
+      // Composites that were left whole for autocast are lowered by a second decompose.
+      if (pass == "decompose")
+        std::erase_if(whole, [](std::string_view name) { return find_op(name)->casts_by_input; });
       if (pass == "decompose" || pass == "split_rows") add_composites(after, whole);
       outcomes.push_back(outcome_of(pass, after));
-      // dead_code may run twice; its last run decides.
-      const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";
-      if (differentiated) saved = saved_bytes(after);
+      // The last graph with a backward decides; cut_forward removes it.
+      if (outcomes.back().backward > 0) saved = saved_bytes(after);
     };
   }
 };
@@ -286,7 +299,6 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   explanation.parameters = summary.parameter_count;
   explanation.parameter_groups = parameter_groups(summary.parameters);
   explanation.model_flops_forward = summary.forward_flops;
-  explanation.model_flops_backward = 2 * explanation.model_flops_forward;
   explanation.model_flops_attention = summary.attention_flops;
   explanation.model_flops_head = summary.head_flops;
   explanation.refused = point.refusal;
@@ -297,6 +309,7 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   if (!prepared) unsupported = graph_without_device(config, log.observer());
   const Graph& graph = prepared ? prepared->graph : unsupported;
   explanation.passes = log.outcomes;
+  if (log.outcomes.back().backward > 0) explanation.model_flops_backward = 2 * explanation.model_flops_forward;
   explanation.recompute = prepared ? prepared->recompute.text : config.recompute;
   explanation.composites = composite_uses(config, prepared ? prepared->recompute.rule : recompute_rule(config), log);
   count_work(graph, explanation);

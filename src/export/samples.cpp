@@ -100,9 +100,8 @@ std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 // Times of one benchmark. Records that distinctions() does not tell apart are its repetitions.
 struct Family {
   std::string name;
-  std::vector<double> seconds;
-  const Record* record = nullptr;  // the first record of the family
-  bool is_main = false;            // the requested pass, not a phase of it
+  std::vector<std::pair<double, const Record*>> samples;  // seconds, and the record of the sample
+  bool is_main = false;                                   // the requested pass, not a phase of it
 };
 
 std::vector<Family> families_of(const RecordPointers& records) {
@@ -115,19 +114,20 @@ std::vector<Family> families_of(const RecordPointers& records) {
       const bool is_main = &time == record.main_time();
       const std::string name = record.name + distinct[i] + (is_main ? "" : "/phase:" + pass);
       const auto [known, is_new] = index.emplace(name, families.size());
-      if (is_new) families.push_back({.name = name, .seconds = {}, .record = &record, .is_main = is_main});
-      std::vector<double>& seconds = families[known->second].seconds;
-      seconds.insert(seconds.end(), time.samples.begin(), time.samples.end());
+      if (is_new) families.push_back({.name = name, .samples = {}, .is_main = is_main});
+      for (const double seconds : time.samples) families[known->second].samples.emplace_back(seconds, &record);
     }
   }
   return families;
 }
 
-// The filter that selects the records whose times are those of this record's machine. A prediction has the fingerprint
-// of the machine that computed it, but the times of another.
+// The filter that selects the records whose times are those of this record's machine, as it is written in a shell
+// between double quotes. A prediction has the fingerprint of the machine that computed it, but the times of another.
 std::string filter_of_machine(const Record& record) {
-  return is_predicted(record) ? fmt::format("device = '{}'", record.config.text("device"))
-                              : fmt::format("predicted = false and fingerprint = '{}'", record.fingerprint);
+  const std::string name = is_predicted(record) ? record.config.text("device") : record.fingerprint;
+  const char* const mark = name.find('\'') == std::string::npos ? "'" : "\\\"";
+  return fmt::format("{} = {}{}{}", is_predicted(record) ? "device" : "predicted = false and fingerprint", mark, name,
+                     mark);
 }
 
 void require_one_machine(const RecordPointers& records) {
@@ -180,16 +180,16 @@ Json context_of(const Record& record) {
 }
 
 void add_rows(Json& rows, const Family& family, size_t family_index) {
-  const Json& config = family.record->config.json();
-  const auto threads = config.find("threads");
-  for (size_t i = 0; i < family.seconds.size(); ++i) {
-    const double microseconds = family.seconds[i] * 1e6;
+  for (size_t i = 0; i < family.samples.size(); ++i) {
+    const auto& [seconds, record] = family.samples[i];
+    const double microseconds = seconds * 1e6;
+    const auto threads = record->config.json().find("threads");
     Json row{{"name", family.name},
              {"family_index", family_index},
              {"per_family_instance_index", 0},
              {"run_name", family.name},
              {"run_type", "iteration"},
-             {"repetitions", family.seconds.size()},
+             {"repetitions", family.samples.size()},
              {"repetition_index", i},
              {"threads", threads != nullptr && threads->is_number_integer() ? *threads : Json(1)},
              {"iterations", 1},
@@ -197,7 +197,7 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
              {"cpu_time", microseconds},  // required by compare.py; a step keeps all of its threads busy
              {"time_unit", "us"}};
     for (const char* const tag : {"peak_memory", "mfu_measured"}) {
-      const std::optional<double> figure = find_metric(tag)->read(*family.record);
+      const std::optional<double> figure = find_metric(tag)->read(*record);
       if (family.is_main && figure) row[tag] = *figure;
     }
     rows.push_back(std::move(row));
@@ -372,8 +372,8 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
   const std::vector<Family> families = families_of(timed);
   Json rows = Json::array();
   for (size_t i = 0; i < families.size(); ++i) add_rows(rows, families[i], i);
-  return json_text({{"context", context_of(families.empty() ? Record() : *families.front().record)},
-                    {"benchmarks", std::move(rows)}});
+  return json_text(
+      {{"context", context_of(timed.empty() ? Record() : *timed.front())}, {"benchmarks", std::move(rows)}});
 }
 
 // States only the parameters that differ, because hyperfine's scripts plot over the one parameter that varies.

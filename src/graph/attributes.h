@@ -14,8 +14,7 @@
 
 namespace laptime {
 
-// Contains one trivially copyable struct that lists its fields (base/fields.h). Printing, equality and hash are derived
-// from the fields.
+// Contains one trivially copyable struct that lists its fields (base/fields.h), from which its text is made.
 class Attributes {
  public:
   Attributes() = default;
@@ -35,11 +34,6 @@ class Attributes {
 
   bool empty() const { return type_ == nullptr; }
   std::string text() const { return type_ == nullptr ? "" : type_->print(bytes_.data()); }
-  uint64_t hash() const { return type_ == nullptr ? 0 : type_->hash(bytes_.data()); }
-  friend bool operator==(const Attributes& a, const Attributes& b) {
-    if (a.empty() || b.empty()) return a.empty() == b.empty();
-    return *a.type_->id == *b.type_->id && a.text() == b.text();
-  }
 
  private:
   static constexpr size_t kCapacity = 96;
@@ -49,13 +43,11 @@ class Attributes {
   struct Type {
     const std::type_info* id;
     std::string (*print)(const std::byte*);
-    uint64_t (*hash)(const std::byte*);
   };
   template <class T>
   static constexpr Type kTypeOf{
       &typeid(T),
       [](const std::byte* bytes) { return print_fields(*reinterpret_cast<const T*>(bytes)); },
-      [](const std::byte* bytes) { return hash_fields(*reinterpret_cast<const T*>(bytes)); },
   };
 
   const Type* type_ = nullptr;

@@ -116,6 +116,8 @@ struct OpCard {
   // Lowers the op to the simpler ops that a framework runs in eager mode. Returns nothing if a framework also runs it
   // as one kernel with these attributes. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
+  // True if the casts of the decomposition depend on the types of the inputs, so that autocast must set these first.
+  bool casts_by_input = false;
   // Returns attributes with which the op itself casts floating-point input `input` (or output `output`) to type `to`,
   // so that the adjacent cast is not needed. Returns nothing if the op cannot do so. Null: the op never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;

@@ -43,15 +43,7 @@ void try_to(const Replace& replace) {
   }
 }
 
-void resolve_files(RunConfig& config) {
-  if (config.kernels) {
-    try_to([&] {
-      std::string choices;
-      for (const auto& [signature, kernel] : read_kernels_file(*config.kernels))
-        choices += fmt::format("{}\n{}\n", signature, kernel);
-      config.kernels = config_hash(choices);
-    });
-  }
+void resolve_inputs(RunConfig& config) {
   if (!config.weights.empty()) {
     try_to([&] {
       std::string hashes;
@@ -66,6 +58,18 @@ void resolve_files(RunConfig& config) {
       config.data = data.facts().hash;
     });
   }
+}
+
+void resolve_files(RunConfig& config) {
+  if (config.kernels) {
+    try_to([&] {
+      std::string choices;
+      for (const auto& [signature, kernel] : read_kernels_file(*config.kernels))
+        choices += fmt::format("{}\n{}\n", signature, kernel);
+      config.kernels = config_hash(choices);
+    });
+  }
+  resolve_inputs(config);
 }
 
 // The hash of the file that describes the machine of a prediction, or empty. The device's name, which is the name of
@@ -120,6 +124,12 @@ std::string identity_text(const RunConfig& config, const Device* device) {
   const std::string resolved_device = device == nullptr ? "" : resolve_device(resolved, *device);
   const std::string machine = hash_of_machine(config);
   return canonical_text(resolved) + resolved_device + (machine.empty() ? "" : " machine=" + machine);
+}
+
+std::string input_hashes(const RunConfig& config) {
+  RunConfig resolved = config;
+  resolve_inputs(resolved);
+  return resolved.weights + " " + resolved.data;
 }
 
 std::string new_run_id() {

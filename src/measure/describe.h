@@ -18,6 +18,9 @@ namespace laptime {
 // For a file that cannot be read, and for the device if `device` is null, the option's value is used.
 std::string identity_text(const RunConfig& config, const Device* device);
 
+// The part of identity_text() that depends on the content of the files of --data and --weights.
+std::string input_hashes(const RunConfig& config);
+
 // A record of the point without measurements. Does not read the files that the point names, so the record has no
 // config_hash.
 Record describe_planned(const SweepPoint& point);

@@ -23,7 +23,7 @@ struct MeasuredWork {
   std::vector<Phase> phases{};                 // phases timed in every step, in order
   std::vector<std::string> own_phases{};       // other phases named by a recorded step: "data"
   std::optional<ModelSummary> model{};         // none if unknown
-  std::optional<double> optimizer_flops{};     // of one update
+  std::optional<double> optimizer_flops{};     // of one update of all parameters
   std::optional<int64_t> tokens{};             // per step
   std::optional<double> datasheet_flops{};     // peak FLOP/s of the device
   ProductMath peak_math = ProductMath::kNone;  // arithmetic for which the peaks are stated and measured

@@ -14,6 +14,7 @@
 #include "distribution/verdict.h"
 #include "measure/figures.h"
 #include "measure/reported_time.h"
+#include "model/model_builder.h"
 #include "model/parameters.h"
 #include "prepare/prepare.h"
 #include "prepare/time_forecast.h"
@@ -89,6 +90,17 @@ void fill_setup(const SetupTimes& run, SetupTimes& setup) {
     *setup.total += part.value_or(0);
 }
 
+// The part of all parameters that the optimizer of one rank updates: less than 1 if the ranks divide any.
+double updated_share(const RunConfig& config, const ModelSummary& model) {
+  const RankShare share{.ranks = config.ranks, .rank = 0, .shard = config.shard};
+  int64_t updated = 0;
+  for (const ParameterSpec& parameter : model.parameters) {
+    const int64_t elements = Shape(std::span(parameter.shape)).product();
+    updated += share.divides(elements) ? elements / share.ranks : elements;
+  }
+  return static_cast<double>(updated) / static_cast<double>(model.parameter_count);
+}
+
 MeasuredWork work_of(const Prepared& prepared) {
   const Plan& plan = prepared.plan;
   const ModelConfig model = prepared.config.step_model();
@@ -103,7 +115,8 @@ MeasuredWork work_of(const Prepared& prepared) {
       .threads = prepared.device.threads,
       .is_predicted = !prepared.device.computes};
   if (work.datasheet_flops) *work.datasheet_flops *= static_cast<double>(prepared.config.ranks);
-  if (plan.has(Phase::kOptimizer)) work.optimizer_flops = plan.flops(Phase::kOptimizer);
+  if (plan.has(Phase::kOptimizer))
+    work.optimizer_flops = plan.flops(Phase::kOptimizer) / updated_share(prepared.config, *work.model);
   return work;
 }
 

@@ -66,7 +66,8 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-// Flags the buffers that set-up or forward writes and backward reads; with micro-batches, those of every micro-batch.
+// Flags the buffers that set-up or forward writes and backward reads, except parameters, even if the step gathers them
+// from other ranks; with micro-batches, those of every micro-batch.
 // In a plan without backward, these are the buffers that backward would read. Matches saved_storages, which works on
 // the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
@@ -83,8 +84,8 @@ std::vector<bool> saved_buffers(const Plan& plan) {
   }
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
-    const bool is_kept_anyway =
-        buffer.lifetime == Lifetime::kPersistent || buffer.role == Role::kGradient || buffer.role == Role::kWorkspace;
+    const bool is_kept_anyway = buffer.lifetime == Lifetime::kPersistent || buffer.role == Role::kParameter ||
+                                buffer.role == Role::kGradient || buffer.role == Role::kWorkspace;
     const bool is_of_forward = buffer.phase == Phase::kSetup || buffer.phase == Phase::kForward;
     is_read[i] = is_read[i] && is_of_forward && !is_kept_anyway;
   }

@@ -22,7 +22,6 @@ namespace laptime {
 namespace {
 
 constexpr int64_t kMostOfAnything = 1 << 30;
-constexpr int64_t kUsualPositions = 2048;  // the default of most families
 
 // A model_type, and the keys under which it stores the properties that all families have. Missing keys take the
 // defaults of the configuration classes in transformers.
@@ -38,6 +37,7 @@ struct Family {
   std::string_view positions = "max_position_embeddings";
   std::string_view eps = "rms_norm_eps";
   std::string_view activation = "hidden_act";
+  int64_t default_positions = 2048;  // or more, which makes no difference to the default context
   double default_eps = 1e-6;
   int64_t default_kv_heads = 0;  // 0: the number of heads
   int64_t default_head_dim = 0;  // 0: hidden size / number of heads
@@ -63,7 +63,7 @@ constexpr std::array kFamilies{
     Family{.model_type = "gpt2",
            .architecture = "GPT2LMHeadModel",
            .edition = Edition::kGpt2Hf,
-           .activations = {"gelu_new", "gelu_pytorch_tanh"},
+           .activations = {"gelu_new", "gelu_new"},
            .d_model = "n_embd",
            .d_ff = "n_inner",
            .layers = "n_layer",
@@ -71,6 +71,7 @@ constexpr std::array kFamilies{
            .positions = "n_positions",
            .eps = "layer_norm_epsilon",
            .activation = "activation_function",
+           .default_positions = 1024,
            .default_eps = 1e-5,
            .is_tied = true},
     Family{.model_type = "gpt_neox",
@@ -114,7 +115,7 @@ class Reader {
     model.d_ff = is_gpt2 ? integer_or(family_.d_ff, 4 * model.d_model, "d-ff") : integer(family_.d_ff, "d-ff");
     model.norm_eps = number_or(family_.eps, family_.default_eps);
     model.weight_tie = truth_or("tie_word_embeddings", family_.is_tied);
-    const int64_t positions = integer_or(family_.positions, kUsualPositions);
+    const int64_t positions = integer_or(family_.positions, family_.default_positions);
     model.context_length = default_context(positions);
     check_word(family_.activation, family_.activations);
     if (is_gpt2) read_gpt2(model, positions);
@@ -262,7 +263,13 @@ class Reader {
     model.pad_token = id < 0 ? id + model.vocab_size : id;
   }
 
-  // Limits the context to the sliding window; within it, attention is full.
+  // The layers of a qwen model before this one have full attention.
+  int64_t first_sliding_layer() {
+    constexpr int64_t kUsual = 28;
+    return has("max_window_layers") ? json_.at("max_window_layers").integer(0, kMostOfAnything) : kUsual;
+  }
+
+  // Limits the context to the sliding window if any layer has one; within it, attention is full.
   void read_window(ModelConfig& model) {
     const bool is_qwen = family_.model_type.starts_with("qwen");
     const bool uses = is_qwen ? truth_or("use_sliding_window", false) : true;
@@ -282,6 +289,8 @@ class Reader {
         any = any || type == "sliding_attention";
       }
       slides = any && window > 0;
+    } else if (is_qwen) {
+      slides = slides && first_sliding_layer() < model.num_layers;
     }
     if (!slides) return;
     model.max_context = window;

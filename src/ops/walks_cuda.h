@@ -23,10 +23,12 @@ Walk<kOperands> walk_of(const LoopNest& nest) {
   return walk;
 }
 
-// True if four elements can be moved with one access at every position that is a multiple of four.
-inline bool is_aligned_for_fours(const DeviceData& data) {
-  return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
+// True if the address is a multiple of the size of four elements.
+inline bool starts_at_a_four(const DeviceData& data) {
+  return reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
 }
+// True if four elements can be moved with one access at every position that is a multiple of four.
+inline bool is_aligned_for_fours(const DeviceData& data) { return moves_fours(data.dtype) && starts_at_a_four(data); }
 
 // True if 16 bytes can be moved with one access at every offset that is a multiple of 16 bytes.
 inline bool is_aligned_for_words(const DeviceData& data) {
@@ -104,9 +106,8 @@ bool walks_in_fours(const Elements<kOperands>& elements, int present) {
     const DeviceData& data = elements.operand[k];
     const auto& stride = elements.walk.stride[k];
     if (k > 0 && stride[last] == 0) continue;
-    const bool is_aligned_bool =
-        k > 0 && data.dtype == DType::kBool && reinterpret_cast<uintptr_t>(data.data) % kFour == 0;
-    if (!(is_aligned_bool || is_aligned_for_fours(data)) || stride[last] != 1) return false;
+    const bool moves = moves_fours(data.dtype) || (k > 0 && data.dtype == DType::kBool);
+    if (!moves || !starts_at_a_four(data) || stride[last] != 1) return false;
     if (std::any_of(stride, stride + last, [](int64_t of_axis) { return of_axis % kFour != 0; })) return false;
   }
   return true;

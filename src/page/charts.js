@@ -27,7 +27,12 @@ const charts = (() => {
   const bytes = (value) => scaled(value, BYTES);
   const count = (value) => scaled(value, COUNTS);
   const percent = (value) => (value === null || value === undefined ? "-" : `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`);
-  const error = (value) => (value === null || value === undefined ? "" : value > 1 ? "> 100 %" : `±${Math.max(1, Math.round(100 * value))} %`);
+  // Like plus_minus_text() of the tables: one decimal below 1 %, and at least 0.1 % unless the value is exact.
+  function error(value) {
+    if (value === null || value === undefined) return "";
+    const shown = 100 * value;
+    return `±${shown === 0 || shown >= 1 ? shown.toFixed(0) : Math.max(0.1, shown).toFixed(1)} %`;
+  }
   const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}\u2026` : text);
   const shortened = (text) => text.replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
   const tick = (format) => (value) => shortened(format(value));
@@ -80,6 +85,13 @@ const charts = (() => {
   const powers = (values, base = 10) => [[Math.min, Math.floor], [Math.max, Math.ceil]].map(([end, round]) => base ** round(Math.log(end(...values)) / Math.log(base)));
 
   const withTime = (data, indices) => indices.filter((index) => data.points[index].time);
+
+  // The warm-up steps and the samples of a point in order, each with the number of its last step.
+  function steps({ warmup_s: warmup = [], samples_s: samples = [], steps_per_sample: each }) {
+    const kind = each > 1 ? `sample of ${each} steps` : "sample";
+    return [...warmup.map((time_s, i) => ({ step: i + 1, kind: "warm-up", time_s })),
+      ...samples.map((time_s, i) => ({ step: warmup.length + (i + 1) * each, kind, time_s }))];
+  }
 
   // The phases of a point; time outside them is added as another phase if it is large enough to see.
   function phasesOf(point) {
@@ -312,7 +324,8 @@ const charts = (() => {
     const inner = { outerBoundsMode: "same", outerBoundsContain: "axisLabel", top: 34 };
     const grids = narrow ? [{ ...inner, left: 8, right: 16, height: 130 }, { ...inner, left: 8, right: 16, top: 230, bottom: 40 }]
       : [{ ...inner, left: 8, right: "52%", bottom: 46 }, { ...inner, left: "52%", right: 16, bottom: 46 }];
-    const steps = [...point.warmup_s, ...point.samples_s];
+    const inOrder = steps(point);
+    const each = point.steps_per_sample > 1 ? inOrder.at(-1).kind : "step";
     const title = (text, left, top) => ({ text, left, top, textStyle: { color: look.muted, fontSize: 13, fontWeight: 400 } });
     const within = (index) => {
       const { ci_low_s: low = null, ci_high_s: high } = data.points[index].time;
@@ -320,12 +333,12 @@ const charts = (() => {
     };
     return {
       ...common(look),
-      title: [title("samples: deviation from the median", 8, 0), title(`${point.name}: each step in order`, narrow ? 8 : "52%", narrow ? 196 : 0)],
+      title: [title("samples: deviation from the median", 8, 0), title(`${point.name}: each ${each} in order`, narrow ? 8 : "52%", narrow ? 196 : 0)],
       grid: grids,
       tooltip: { ...common(look).tooltip, trigger: "item" },
       xAxis: [
         { ...axisOf(look), scale: true, axisLabel: { ...axisOf(look).axisLabel, formatter: (value) => `${value > 0 ? "+" : ""}${value} %` } },
-        { ...axisOf(look), gridIndex: 1, min: 1, max: Math.max(2, steps.length), minInterval: 1, name: "step", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
+        { ...axisOf(look), gridIndex: 1, min: 1, max: Math.max(2, inOrder.at(-1).step), minInterval: 1, name: "step", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
       ],
       yAxis: [
         { type: "category", data: rows.map(String), inverse: true, axisTick: { show: false }, axisLine: { show: false }, jitter: 14, jitterOverlap: true,
@@ -338,7 +351,8 @@ const charts = (() => {
             value: [deviation(index, value), i, value], symbol: deviation(index, value) === farthest ? "triangle" : "circle", symbolRotate: -90, itemStyle: { color: index === selected ? look.accent : look.muted, opacity: 0.55 } }))) },
         whiskers(look, rows.flatMap(within)),
         { type: "line", xAxisIndex: 1, yAxisIndex: 1, symbolSize: 4, lineStyle: { width: 1, color: look.muted }, itemStyle: { color: look.accent },
-          tooltip: { formatter: ({ value }) => `step ${value[0]}: ${seconds(value[1])}` }, data: steps.map((value, i) => [i + 1, value]),
+          tooltip: { formatter: ({ data: { value, kind } }) => `step ${value[0]}${kind.includes(" ") ? `, ${kind}` : ""}: ${seconds(value[1])}` },
+          data: inOrder.map(({ step, kind, time_s }) => ({ value: [step, time_s], kind })),
           markArea: point.warmup_s.length ? { silent: true, itemStyle: { color: look.line, opacity: 0.6 }, label: { color: look.muted, position: "insideTop" }, data: [[{ name: "warm-up", xAxis: 1 }, { xAxis: point.warmup_s.length + 0.5 }]] } : undefined,
           markLine: { symbol: "none", silent: true, lineStyle: { color: look.ink, type: "dashed" }, label: { show: false }, data: [{ yAxis: point.time.median_s }] } },
       ],
@@ -396,5 +410,5 @@ const charts = (() => {
     };
   }
 
-  return { time, work, memory, contexts, roofline, trust, prediction, scatter, text: { seconds, bytes, count, percent, error } };
+  return { time, work, memory, contexts, roofline, trust, prediction, scatter, steps, text: { seconds, bytes, count, percent, error } };
 })();

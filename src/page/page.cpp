@@ -143,6 +143,8 @@ Json kernels_json(const TraceSums& sums) {
       shared.calls += kernel.calls;
       shared.total += kernel.total;
       shared.floor += kernel.floor;
+      shared.compute_floor += kernel.compute_floor;
+      shared.memory_floor += kernel.memory_floor;
     } else {
       rows.emplace_back(kernel, 1);
     }
@@ -204,6 +206,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"of_peak", number(record.flops.mfu_measured ? record.flops.mfu_measured : record.flops.mfu_datasheet)},
             {"peak_bytes", or_null(peak_bytes(record, sums))},
             {"peak_parts_bytes", peak_parts_json(record, sums)},
+            {"steps_per_sample", record.stopping.steps_per_sample.value_or(1)},
             {"predicted_s", number(forecast_of(record))},
             {"arithmetic", record.math_mode},
             {"verdict", record.verdict.rating},

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 
 #include "analysis/speedup.h"
 #include "base/proc_text.h"
 #include "config/label.h"
+#include "config/option_table.h"
+#include "config/run_config.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
@@ -22,12 +25,17 @@ constexpr std::string_view kPass = "pass";
 constexpr std::string_view kMachine = "machine";
 constexpr std::string_view kPoint = "point";
 
-// Name tags of the options that determine a point's work (work_of); every other option determines how the work is done.
-constexpr std::array<std::string_view, 13> kWorkTags{"pass",    "model",    "edition", "ctx",   "batch",
-                                                     "d_model", "d_ff",     "layers",  "heads", "vocab",
-                                                     "crop",    "kv_heads", "head_dim"};
-
-bool is_of_work(std::string_view tag) { return std::ranges::find(kWorkTags, tag) != kWorkTags.end(); }
+// Whether the option with this name tag determines a point's work.
+bool is_of_work(std::string_view tag) {
+  static const std::set<std::string_view> kTags = [] {
+    std::set<std::string_view> tags;
+    for (const OptionRow& row : option_rows<RunConfig>()) {
+      if (is_work_option(row.option.key)) tags.insert(row.option.tag);
+    }
+    return tags;
+  }();
+  return kTags.contains(tag);
+}
 
 // The tags and values in a name such as "step/model:small/ctx:256". A name that another program chose has no tags, so
 // the whole name is one value.

@@ -197,6 +197,7 @@ std::string time_sentence(const PagePoints& points, const PagePoint& point) {
 }
 
 std::string training_sentence(const PagePoints& points, const PagePoint& point) {
+  if (point.time() == nullptr) return "";
   const std::optional<Finding> training = training_time(*point.record, points.budget);
   return training ? words(*training) + "." : "";
 }

@@ -9,11 +9,12 @@
 
 namespace laptime {
 
-// Every time is a share of the traced steps, multiplied by the point's median. The times of a page thus agree with the
-// median, regardless of the cost of timestamps after launches.
+// Every time is a share of the traced steps, multiplied by the point's median, or for the pass `backward` by the sum of
+// the medians of forward and backward. The times of a page thus agree with the medians, regardless of the cost of
+// timestamps after launches.
 struct TraceSums {
   const PagePoint* point = nullptr;
-  double step = 0;                 // seconds: the point's median, or else `traced`; 0 for a plan
+  double step = 0;                 // seconds: the median or sum above, or else `traced`; 0 for a plan
   double traced = 0;               // mean seconds of a traced step
   double residue = 0;              // seconds between launches
   std::vector<LaunchSum> kernels;  // per phase, class and kernel_of; ordered by phase, class, time (longest first)

@@ -26,6 +26,16 @@ Graph release_variables(Graph graph) {
   return graph;
 }
 
+// The composites that are whole when autocast runs: those that stay whole, and those whose casts depend on autocast's.
+std::vector<std::string> kept_for_autocast(const Graph& model, const PipelineOptions& options) {
+  std::vector<std::string> keep = options.keep;
+  for (const Node& node : model.nodes) {
+    const bool waits = options.lower && node.op->casts_by_input;
+    if (waits && std::ranges::find(keep, node.op->name) == keep.end()) keep.emplace_back(node.op->name);
+  }
+  return keep;
+}
+
 }  // namespace
 
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer) {
@@ -35,10 +45,12 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
     return graph;
   };
   Graph graph = checked("model", model);
-  graph = checked("decompose", decompose(graph, options.keep, options.lower_kept));
+  const std::vector<std::string> keep = kept_for_autocast(model, options);
+  graph = checked("decompose", decompose(graph, keep, options.lower_kept));
   const bool splits = std::ranges::any_of(graph.nodes, [](const Node& node) { return node.op->split_rows != nullptr; });
-  if (splits) graph = checked("split_rows", decompose(split_rows(graph), options.keep, options.lower_kept));
+  if (splits) graph = checked("split_rows", decompose(split_rows(graph), keep, options.lower_kept));
   if (options.lower) graph = checked("autocast", autocast(graph, *options.lower, options.compile));
+  if (keep != options.keep) graph = checked("decompose", decompose(graph, options.keep, options.lower_kept));
   graph = checked("differentiate",
                   differentiate(graph, options.compile ? GradientOrder::kWeightsFirst : GradientOrder::kInputsFirst));
   graph = checked("dead_code", dead_code(graph));

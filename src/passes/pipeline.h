@@ -31,10 +31,11 @@ struct PipelineOptions {
 // Called with "model" and the graph before the first pass, then after each pass with its name and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-// decompose -> [split rows] -> [autocast] -> differentiate -> dead code -> [run deferred] -> [fold casts ->
-// fold addends] -> [store copies] -> [recompute -> dead code] -> [pad rows] -> [optimizer in backward] ->
-// [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them; split rows and run deferred
-// only for a kept composite that can be split. The second dead code runs after folding or recompute.
+// decompose -> [split rows] -> [autocast -> decompose] -> differentiate -> dead code -> [run deferred] -> [fold casts
+// -> fold addends] -> [store copies] -> [recompute -> dead code] -> [pad rows] -> [optimizer in backward] -> [cut
+// forward] -> [communicate]. Passes in brackets run only if the options ask for them; split rows and run deferred only
+// for a kept composite that can be split. The second decompose lowers the composites that were left whole for autocast
+// (OpCard::casts_by_input). The second dead code runs after folding or recompute.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

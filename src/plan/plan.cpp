@@ -199,13 +199,10 @@ class Planner {
   // Extends the live range of each value that a variable of the eager program holds until the variable is reassigned or
   // its function ends.
   void extend_held_variables() {
-    std::map<std::string, int> frame_end;  // last step of each frame; "" is the whole forward phase
+    std::map<std::string, int> frame_end;  // last step of each frame
     for (const auto& [node, step] : node_step_) {
       const NodeAnnotations& annotations = graph_.nodes[static_cast<size_t>(node)].annotations;
-      const bool is_forward = annotations.phase == Phase::kForward;
-      const bool is_in_function = !annotations.frame.empty() && annotations.phase != Phase::kOptimizer;
-      if (is_forward || is_in_function) frame_end[annotations.frame] = step;
-      if (is_forward) frame_end[""] = step;
+      if (!annotations.frame.empty() && annotations.phase != Phase::kOptimizer) frame_end[annotations.frame] = step;
     }
     std::map<std::string, ValueId> variables;
     for (size_t i = 0; i < graph_.values.size(); ++i) {
@@ -213,6 +210,10 @@ class Planner {
       const std::string& variable = value.annotations.held_by;
       if (variable.empty() || !value.producer.valid()) continue;
       const ValueId id{static_cast<int32_t>(i)};
+      if (variable.starts_with(':')) {  // in no function
+        extend(operand_of(id).buffer, end_of_forward(producing_step(id)));
+        continue;
+      }
       if (const auto previous = variables.find(variable); previous != variables.end()) {
         extend(operand_of(previous->second).buffer, producing_step(id));
       }
@@ -222,6 +223,14 @@ class Planner {
       const auto end = frame_end.find(variable.substr(0, variable.find(':')));
       if (end != frame_end.end()) extend(operand_of(value).buffer, end->second);
     }
+  }
+
+  // The last step of forward in the micro-batch of `step`.
+  int end_of_forward(int step) const {
+    const auto is_forward = [](const PlanStep& next) { return next.phase == Phase::kForward; };
+    while (static_cast<size_t>(step) + 1 < plan_.steps.size() && is_forward(plan_.steps[static_cast<size_t>(step) + 1]))
+      ++step;
+    return step;
   }
 
   // The step that produces a value or, for a view, the underlying value.

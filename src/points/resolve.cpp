@@ -51,7 +51,7 @@ ResolvedConfig resolve(const std::vector<GivenOption>& given, SizeChecks& sizes)
   fill_edition(partial);
   reject_refused_options(partial, card);
   card.fill_defaults(partial);
-  const bool may_recompute = config.memory_limit && card.takes("recompute");
+  const bool may_recompute = config.memory_limit && config.ranks == 1 && card.takes("recompute");
   partial.fill(config.recompute, std::string(may_recompute ? "auto" : "none"));
   const bool is_float16_step = config.pass == Pass::kStep && autocast_dtype(config.dtype) == DType::kFloat16;
   partial.fill(config.loss_scale, std::string(is_float16_step && card.takes("loss-scale") ? "dynamic" : "none"));

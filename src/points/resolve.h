@@ -20,9 +20,9 @@ struct ResolvedConfig {
 };
 
 // Options that were not given take their defaults: the edition from the model name, model options from the model's card
-// (model/model_card.h), recompute from the memory limit, the loss scale from the number type, batches from the data.
-// Throws Error for an unknown option, an invalid value and a model file that cannot be used; contradictory options are
-// reported in `invalid`, with the rest of the configuration filled in.
+// (model/model_card.h), recompute from the memory limit and the ranks, the loss scale from the number type, batches
+// from the data. Throws Error for an unknown option, an invalid value and a model file that cannot be used;
+// contradictory options are reported in `invalid`, with the rest of the configuration filled in.
 ResolvedConfig resolve(const std::vector<GivenOption>& given, SizeChecks& sizes);
 ResolvedConfig resolve(const std::vector<GivenOption>& given);
 

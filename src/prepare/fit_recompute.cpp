@@ -37,14 +37,16 @@ class Fit {
   }
 
   FittedRecompute least() {
+    // Ranks exclude --recompute auto, so the choice must be one that another value of --recompute names.
+    const bool is_one_of_ranks = config_.ranks > 1;
     if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
     // A compiled step on a CPU always recomputes cheap ops and computes the loss in groups of rows.
     if (is_gpu(config_)) {
       if (config_.mode == Mode::kCompile && fits({.group = 0, .layers = 0, .cheap = true}, kCheapOps)) return leanest_;
-      if (fits({1, 0}, kLossAlone)) return leanest_;
+      if (!is_one_of_ranks && fits({1, 0}, kLossAlone)) return leanest_;
     }
     const int64_t layers = config_.model.num_layers;
-    if (fits({1, layers}, "block")) return fewest_layers(layers);
+    if (fits({1, layers}, "block")) return is_one_of_ranks ? leanest_ : fewest_layers(layers);
     for (int64_t group = 2; group <= std::min(kMaxRegionLayers, layers); ++group) {
       if (fits({group, layers}, fmt::format("every={}", group))) return leanest_;
     }

@@ -1,13 +1,11 @@
-// Finds the device of a point, or the reason why it has none.
+// Finds the device of a point, or the reason why it has none, and adapts points to other programs.
 #include "prepare/resolved_point.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/error.h"
-#include "base/words.h"
-#include "model/model_card.h"
+#include "config/option_table.h"
 
 namespace laptime {
 
@@ -33,14 +31,30 @@ void ResolvedPoint::refuse(const std::string& reason) {
 namespace {
 
 constexpr std::string_view kFlashAttention = "scaled_dot_product_attention";
-// torch.compile fuses modules into kernels. It does not replace written-out attention by flash attention, does not fuse
-// the head with the loss, and does not fuse the optimizer. Megatron has a fused optimizer.
-constexpr std::array<std::string_view, 3> kSplitByTorch{kFlashAttention, "linear_cross_entropy", "adamw"};
-constexpr std::array<std::string_view, 2> kSplitByMegatron{kFlashAttention, "linear_cross_entropy"};
+
+Mode mode_of(Program program) { return program == Program::kPyTorchEager ? Mode::kEager : Mode::kCompile; }
 
 }  // namespace
 
 bool fuses_attention(Program program, Precision dtype) { return program == Program::kMegatron && is_mixed(dtype); }
+
+void set_program(Sweep& sweep, Program program) {
+  if (program == Program::kLaptime) return;
+  const auto refuse = [&](std::string_view option) {
+    throw Error::format(
+        "--as {}: the program decides what it fuses, except attention; leave out --{}, or give --keep {}",
+        name_of(program), option, kFlashAttention);
+  };
+  if (sweep.output.ablate) refuse("ablate");
+  for (const Axis& axis : sweep.axes) {
+    if (axis.flag != "keep" && axis.flag != "lower") continue;
+    const std::string_view none = find_option<RunConfig>(axis.flag).value().empty;
+    const std::string_view also = axis.flag == "keep" ? kFlashAttention : none;
+    if (std::ranges::any_of(axis.values, [&](const std::string& value) { return value != none && value != also; }))
+      refuse(axis.flag);
+  }
+  set_option(sweep, "mode", "--as", {std::string(name_of(mode_of(program)))});
+}
 
 RunConfig config_as(RunConfig config, Program program) {
   if (program == Program::kLaptime) return config;
@@ -48,19 +62,15 @@ RunConfig config_as(RunConfig config, Program program) {
   config.is_of_other_program = true;
   config.keep.reset();
   config.lower.reset();
-  if (program == Program::kPyTorchEager) {
-    config.mode = Mode::kEager;
+  config.mode = mode_of(program);
+  if (config.mode == Mode::kEager) {
     if (has_flash_attention) config.keep = std::string(kFlashAttention);
     return config;
   }
-  config.mode = Mode::kCompile;
-  const std::vector<std::string> whole = card_of(config.model).kept_by_eager(config.model);
-  std::vector<std::string_view> lowered(kSplitByTorch.begin(), kSplitByTorch.end());
-  if (program == Program::kMegatron) lowered.assign(kSplitByMegatron.begin(), kSplitByMegatron.end());
-  std::erase_if(lowered, [&](std::string_view name) {
-    return std::ranges::find(whole, name) != whole.end() || (has_flash_attention && name == kFlashAttention);
-  });
-  if (!lowered.empty()) config.lower = joined(lowered, "+");
+  // torch.compile fuses modules into kernels. It does not replace written-out attention by flash attention, does not
+  // fuse the head with the loss, and does not fuse the optimizer. Megatron has a fused optimizer.
+  config.lower = has_flash_attention ? "" : fmt::format("{}+", kFlashAttention);
+  *config.lower += program == Program::kMegatron ? "linear_cross_entropy" : "linear_cross_entropy+adamw";
   return config;
 }
 

@@ -30,10 +30,13 @@ struct ResolvedPoint : SweepPoint {
 
 // True if the program fuses attention without being asked. Megatron does in 16-bit types.
 bool fuses_attention(Program program, Precision dtype);
+// Gives the points of a sweep the mode of `program`, so that their names state it. Throws Error for options that choose
+// composites, because the program chooses them; only --keep with attention has an effect.
+void set_program(Sweep& sweep, Program program);
 // The configuration as `program` runs it on a described machine. Attention is fused if --keep names it.
 RunConfig config_as(RunConfig config, Program program);
-// The point as `program` runs it on a described machine: its mode, and the composites that it fuses. Throws Error for a
-// device that computes, because such a device runs only laptime.
+// The point as `program` runs it on a described machine: its mode, and the composites that it fuses. The point is of a
+// sweep after set_program(). Throws Error for a device that computes, because such a device runs only laptime.
 ResolvedPoint as_program(ResolvedPoint point, Program program);
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);

@@ -135,10 +135,10 @@ struct Explanation {
   std::vector<ParameterGroup> parameter_groups;
   std::optional<StepOfRank> rank;  // none for a single rank; otherwise, nodes, memory and kernels are those of one rank
   double model_flops_forward = 0;  // from the model's formula, for the batch of all ranks; the same for every pass
-  double model_flops_backward = 0;
-  double model_flops_attention = 0;  // part of forward; causal attention needs only half of it
-  double model_flops_head = 0;       // part of forward
-  std::string recompute;             // the resolved value of --recompute, as in a record
+  std::optional<double> model_flops_backward;  // none for a pass without backward
+  double model_flops_attention = 0;            // part of forward; causal attention needs only half of it
+  double model_flops_head = 0;                 // part of forward
+  std::string recompute;                       // the resolved value of --recompute, as in a record
   std::vector<CompositeUse> composites;
   std::vector<PassOutcome> passes;
   std::vector<Work> phases;  // work of the nodes that run

@@ -1,10 +1,10 @@
 // Adds records from other files to a store: from JSON documents or from other stores.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +52,9 @@ void each_record(const std::string& path, const std::function<void(FoundRecord)>
 // Adds records to a store in batches, so that other writers do not wait long.
 class Importer {
  public:
-  explicit Importer(Store& store) : store_(store) {}
+  // `machines`: those of the source.
+  Importer(Store& store, MachinesByRun machines)
+      : store_(store), machines_(std::move(machines)), known_machines_(store.machines_by_run()) {}
 
   void add(FoundRecord found) {
     constexpr size_t kBatch = 256;
@@ -68,13 +70,16 @@ class Importer {
   }
 
   // Notes that a run of the source took the records with these ids in the source. Call after flush().
-  void add_resumed(const std::string& run, std::span<const int64_t> taken) {
-    std::map<std::string, std::vector<int64_t>> ids;  // by the run's name in the store
+  void add_resumed(const std::string& run, const std::vector<int64_t>& taken) {
+    std::vector<int64_t> ids;
+    std::vector<std::string> machines;
     for (const int64_t id : taken) {
       const auto found = places_.find(id);
-      if (found != places_.end()) ids[name_of_taker(run, found->second.fingerprint)].push_back(found->second.id);
+      if (found == places_.end()) continue;
+      ids.push_back(found->second.id);
+      machines.push_back(found->second.fingerprint);
     }
-    for (const auto& [name, of_name] : ids) store_.add_resumed(name, of_name);
+    if (!ids.empty()) store_.add_resumed(name_of_run(run, machines), ids);
   }
 
   const Imported& imported() const { return imported_; }
@@ -87,54 +92,60 @@ class Importer {
 
   int64_t put(FoundRecord& found) {
     Record& record = found.record;
-    if (const std::string run = name_of_run(record.run, record.fingerprint); run != record.run)
-      found.json["run"] = record.run = run;
+    if (const std::string run = name_of_run(record.run); run != record.run) found.json["run"] = record.run = run;
     const std::optional<int64_t> known = store_.find_same(record);
     ++(known ? imported_.known : imported_.added);
     if (found.trace && (!known || store_.add_trace(*known, *found.trace))) ++imported_.traces;
     return known ? *known : store_.append(found.json.dump(), found.trace);
   }
 
-  // The run's name in the store. Differs from the name in the source if the store has a run of another machine with
-  // that name.
-  std::string name_of_run(const std::string& run, const std::string& fingerprint) {
-    if (run.empty() || fingerprint.empty()) return run;
-    const auto [known, is_new] = runs_.try_emplace({run, fingerprint}, run);
-    if (is_new && store_.has_run_of_other(run, fingerprint)) known->second += run_mark(fingerprint);
-    return known->second;
-  }
-
-  // The name in the store of a run that took a record of this machine. With --launcher a run takes records of other
-  // machines as well, which must not give it a second name.
-  std::string name_of_taker(const std::string& run, const std::string& fingerprint) {
-    const auto own = runs_.lower_bound({run, ""});
-    const bool has_name = own != runs_.end() && own->first.first == run;
-    return has_name && !runs_.contains({run, fingerprint}) ? own->second : name_of_run(run, fingerprint);
+  // The run's name in the store: the name in the source, with a mark if only other machines have a run of that name in
+  // the store. A run with --launcher has several machines, and one that measured nothing has those of the records that
+  // it took.
+  std::string name_of_run(const std::string& run, const std::vector<std::string>& machines_of_taken = {}) {
+    if (run.empty()) return run;
+    const auto [name, is_new] = names_.try_emplace(run, run);
+    if (!is_new) return name->second;
+    const auto measured = machines_.find(run);
+    const std::vector<std::string>& machines = measured == machines_.end() ? machines_of_taken : measured->second;
+    const auto known = known_machines_.find(run);
+    if (known != known_machines_.end() && !machines.empty() &&
+        std::ranges::find_first_of(known->second, machines) == known->second.end())
+      name->second += run_mark(machines.front());
+    return name->second;
   }
 
   Store& store_;
+  MachinesByRun machines_;        // in the source
+  MachinesByRun known_machines_;  // in the store, before the import
   std::vector<FoundRecord> batch_;
-  std::map<int64_t, Place> places_;  // by the id in the source
-  // Names in the store, keyed by original name and fingerprint.
-  std::map<std::pair<std::string, std::string>, std::string> runs_;
+  std::map<int64_t, Place> places_;           // by the id in the source
+  std::map<std::string, std::string> names_;  // of runs in the store, by the name in the source
   Imported imported_;
 };
 
 }  // namespace
 
-void check_records(const std::string& path) {
-  each_record(path, [](const FoundRecord&) {});
+MachinesByRun checked_records(const std::string& path) {
+  MachinesByRun machines;
+  each_record(path, [&](const FoundRecord& found) {
+    const std::string& machine = found.record.fingerprint;
+    if (machine.empty()) return;
+    std::vector<std::string>& of_run = machines[found.record.run];
+    if (std::ranges::find(of_run, machine) == of_run.end()) of_run.push_back(machine);
+  });
+  return machines;
 }
 
-Imported import_records(Store& store, const std::string& path) {
-  Importer importer(store);
+Imported import_records(Store& store, const std::string& path, const MachinesByRun& machines) {
+  Importer importer(store, machines);
   each_record(path, [&](FoundRecord found) { importer.add(std::move(found)); });
   importer.flush();
   return importer.imported();
 }
 
 Imported import_store(Store& store, const Store& other, const Store::Problem& problem) {
-  Importer importer(store);
+  Importer importer(store, other.machines_by_run());
   for (const int64_t id : other.ids(problem)) {
     std::optional<FoundRecord> found;
     try {

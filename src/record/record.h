@@ -53,7 +53,7 @@ struct HostClock {
   LAPTIME_FIELDS((kSeconds, samples, median), (kFraction, difference))
 };
 
-// Mean seconds of one phase within a sample, and its share of the sample. The entry "residue" is the rest.
+// Mean seconds of one phase in a step, and its share of the whole step. The entry "residue" is the rest.
 struct PhaseShare {
   std::string phase;
   double seconds = 0, share = 0;

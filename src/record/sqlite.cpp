@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "data/json_documents.h"
 #include "record/store_schema.h"
 
 namespace laptime::sqlite {
@@ -17,7 +18,7 @@ namespace {
 constexpr int kWaitMs = 20;
 constexpr int kMaxWaits = 30'000 / kWaitMs;
 constexpr int kMaxWaitsAfterStop = 1'000 / kWaitMs;
-constexpr int kMaxTextBytes = 80 << 20;
+constexpr int kMaxTextBytes = kMaxDocumentBytes;
 
 // True if locks on the file work. With `create`, a missing file is created, and removed again if locks do not work.
 // Also true if the file cannot be opened; SQLite then reports why.

@@ -35,8 +35,11 @@ auto read_row(const Database& database, const char* table, int64_t id, Read read
 
 // The record with its original run name, without the run_mark that an import may have appended.
 Record with_own_run(Record record) {
-  const std::string mark = run_mark(record.fingerprint);
-  if (!record.fingerprint.empty() && record.run.ends_with(mark)) record.run.resize(record.run.size() - mark.size());
+  const size_t mark = run_mark("").size();
+  const size_t own = record.run.size() - std::min(record.run.size(), mark);
+  const bool is_marked = own > 0 && record.run[own] == '@' &&
+                         record.run.find_first_not_of("0123456789abcdef", own + 1) == std::string::npos;
+  if (is_marked) record.run.resize(own);
   return record;
 }
 
@@ -253,9 +256,17 @@ bool Store::has_run(std::string_view run) const {
   }
 }
 
-bool Store::has_run_of_other(std::string_view run, std::string_view fingerprint) const {
-  Statement row(*database_, "SELECT 1 FROM listing WHERE run = ?1 AND fingerprint <> ?2 LIMIT 1");
-  return row.bind(run, fingerprint).step();
+MachinesByRun Store::machines_by_run() const {
+  const char* const table = has_listing(*database_) ? "listing" : "records";
+  Statement rows(*database_, fmt::format("SELECT run, fingerprint FROM {} WHERE run <> '' AND fingerprint <> '' "
+                                         "GROUP BY run, fingerprint ORDER BY min(id)",
+                                         table));
+  MachinesByRun machines;
+  try {
+    while (rows.step()) machines[std::string(rows.text(0))].emplace_back(rows.text(1));
+  } catch (const StoreDamaged&) {  // the readable part is returned
+  }
+  return machines;
 }
 
 bool Store::has(int64_t id, std::string_view run, std::string_view name) const {

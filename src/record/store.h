@@ -86,6 +86,9 @@ const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& new
 // The suffix that distinguishes another machine's run from a run with the same name.
 std::string run_mark(std::string_view fingerprint);
 
+// Fingerprints of the machines that measured records of each run, in the order in which the records were stored.
+using MachinesByRun = std::map<std::string, std::vector<std::string>>;
+
 // A call returns after its data has reached the disk, and several processes may use a file at once. Every function
 // throws Error, saying what is wrong and what to do, if the file cannot be read or written: no space, no permission,
 // damaged, locked, not a laptime store, or written by a newer laptime. A store must not be used across fork(): the
@@ -119,8 +122,8 @@ class Store {
   bool add_trace(int64_t id, const StepTrace& trace);
   // True if a run with this name measured a stored record, or took a record from the store.
   bool has_run(std::string_view run) const;
-  // Whether a machine with another fingerprint has a run with this name.
-  bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
+  // The machines whose records can be found.
+  MachinesByRun machines_by_run() const;
 
   // Whether the store has the record with this id, run and name.
   bool has(int64_t id, std::string_view run, std::string_view name) const;
@@ -199,13 +202,14 @@ struct Imported {
   int64_t traces = 0;  // traces that were added, possibly to known records
 };
 
-// Throws Error with the line of the first document that is not a record, or whose trace (the key `trace` next to the
-// record's fields) is invalid.
-void check_records(const std::string& path);
+// The machines of the records in a file. Throws Error with the line of the first document that is not a record, or
+// whose trace (the key `trace` next to the record's fields) is invalid.
+MachinesByRun checked_records(const std::string& path);
 
-// Adds the records that the store lacks; a record that equals a stored one counts as known. If another machine's run
-// has the same name, run_mark is appended to the imported name, so that the runs stay separate.
-Imported import_records(Store& store, const std::string& path);
+// Adds the records that the store lacks; a record that equals a stored one counts as known. If the store has a run of
+// the same name, but from none of the run's machines, run_mark is appended to the imported name, so that the runs stay
+// separate. `machines` is the result of checked_records.
+Imported import_records(Store& store, const std::string& path, const MachinesByRun& machines);
 
 // Like import_records; also copies the notes on resumed records. `problem` receives a message for each unreadable
 // record or trace; a record is imported without its unreadable trace.

@@ -31,9 +31,8 @@ bool has_phase(std::string_view pass, std::string_view phase) {
 }
 
 std::string mode_of(const Record& record) {
-  const std::string lowered = record.config.text("lower");
-  const bool is_whole = lowered.empty() || lowered == "none" || lowered == "null";
-  return record.config.text("mode") + (is_whole ? "" : " lowered");
+  const std::string mode = record.config.text("mode");
+  return mode + (mode == "eager" || chosen_composites(record).empty() ? "" : " lowered");
 }
 
 std::vector<std::string> labels_of(const Record& record) {

@@ -52,11 +52,10 @@ Json steps(const Record& record, std::string_view) {
   return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
 }
 
-// "compile", followed by the composites that were lowered: "compile -scaled_dot_product_attention".
+// "compile", followed by the composites that were chosen: "compile -scaled_dot_product_attention".
 Json mode(const Record& record, std::string_view) {
-  const std::string lowered = record.config.text("lower");
-  const bool none = lowered.empty() || lowered == "none";
-  return record.config.text("mode") + (none ? "" : " -" + lowered);
+  const std::string chosen = chosen_composites(record);
+  return record.config.text("mode") + (chosen.empty() ? "" : " " + chosen);
 }
 
 // A boolean as the source documents write it.

@@ -138,6 +138,15 @@ std::vector<size_t> sorted(const std::vector<std::vector<Json>>& rows, const std
   return positions;
 }
 
+// The first set in the list that has a line below its table; null if there is none.
+const ColumnSet* set_with_summary(std::string_view list) {
+  for (const std::string_view name : fields_of(list, ',')) {
+    const ColumnSet* const set = find_column_set(name);
+    if (set != nullptr && set->summary != nullptr) return set;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Column plain_column(std::string_view name, bool is_text) {
@@ -262,12 +271,11 @@ Speedups speedups_of(const Records& records, Extent extent) {
   return speedups;
 }
 
+bool have_summary(std::string_view list) { return set_with_summary(list) != nullptr; }
+
 std::string summary_of_columns(std::string_view list, const Records& records) {
-  for (const std::string_view name : fields_of(list, ',')) {
-    const ColumnSet* const set = find_column_set(name);
-    if (set != nullptr && set->summary != nullptr) return set->summary(records);
-  }
-  return "";
+  const ColumnSet* const set = set_with_summary(list);
+  return set == nullptr ? "" : set->summary(records);
 }
 
 Extent extent_of_columns(std::span<const Column> columns, Extent least) {

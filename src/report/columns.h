@@ -142,6 +142,8 @@ void share_peak_by(std::string_view metric, std::vector<Column>& columns, const 
 // The leading default data columns: names, status and options. samples_csv() writes them, too.
 std::vector<std::string_view> configuration_columns();
 
+// The line below a table with these columns, and whether they have one. It is empty if the records lack its figures.
+bool have_summary(std::string_view list);
 std::string summary_of_columns(std::string_view list, const Records& records);
 
 // The extent of a record that a table with these columns reads, at least `least`. kListed includes status and reason.

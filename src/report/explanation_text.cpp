@@ -127,12 +127,13 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute, si
 // Parameters and FLOPs, the part of a rank, the peak and whether the point fits, and the number of nodes and kernels;
 // one line each.
 std::vector<std::string> headline(const Explanation& explanation) {
-  std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {}), {} backward",
+  std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {})",
                                              grouped(explanation.parameters),
                                              value_text(explanation.model_flops_forward, Unit::kFlops),
                                              value_text(explanation.model_flops_attention, Unit::kFlops),
-                                             value_text(explanation.model_flops_head, Unit::kFlops),
-                                             value_text(explanation.model_flops_backward, Unit::kFlops))};
+                                             value_text(explanation.model_flops_head, Unit::kFlops))};
+  if (const std::optional<double> backward = explanation.model_flops_backward)
+    lines.back() += fmt::format(", {} backward", value_text(*backward, Unit::kFlops));
   if (explanation.rank) {
     const StepOfRank& rank = *explanation.rank;
     lines.push_back(fmt::format(

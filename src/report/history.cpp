@@ -26,7 +26,6 @@ namespace {
 struct Entry {
   std::string created;
   std::string commit;
-  std::string build;  // the program's commit and build id
   std::vector<double> values;
   double value = 0;  // median of the records
 };
@@ -36,6 +35,7 @@ struct Series {
   std::string machine;
   std::set<std::string> conditions;  // see conditions_of
   std::vector<Entry> entries;
+  std::map<std::string, size_t> builds;  // the entry of a build, by the program's commit and build id
 };
 
 // The arithmetic and the options that decide what was measured and how, written as in names: "threads:2". Omits step
@@ -91,12 +91,13 @@ std::vector<Series> series_of(const Records& records, const HistoryOptions& opti
     if (!value || !std::isfinite(*value)) return true;
     const std::set<std::string> conditions = conditions_of(record);
     const auto [found, is_new] = known.try_emplace({record.name, record.fingerprint, conditions}, all.size());
-    if (is_new) all.push_back({record.name, record.fingerprint, conditions, {}});
-    std::vector<Entry>& entries = all[found->second].entries;
-    const std::string build = record.binary.commit + " " + record.binary.id;
-    if (!options.by_commit || entries.empty() || entries.back().build != build)
-      entries.push_back({record.created, record.binary.commit, build, {}, 0});
-    entries.back().values.push_back(*value);
+    if (is_new) all.push_back({record.name, record.fingerprint, conditions, {}, {}});
+    Series& series = all[found->second];
+    size_t entry = series.entries.size();
+    if (options.by_commit)
+      entry = series.builds.try_emplace(record.binary.commit + " " + record.binary.id, entry).first->second;
+    if (entry == series.entries.size()) series.entries.push_back({record.created, record.binary.commit, {}, 0});
+    series.entries[entry].values.push_back(*value);
     return true;
   });
   distinguish(all);

@@ -12,7 +12,7 @@ namespace laptime {
 struct HistoryOptions {
   const Metric* metric = nullptr;
   double least = 0;       // smallest relevant change, as a fraction
-  bool by_commit = true;  // one value per build, the median of its records; otherwise one per record
+  bool by_commit = true;  // one value per build, the median of all its records; otherwise one per record
 };
 
 // One answer for each combination of point, machine, arithmetic and options that has at least two values, ordered by

@@ -21,8 +21,11 @@
 namespace laptime {
 namespace {
 
-std::string fit_words(const Record& record) {
-  if (record.status == Status::kOk) return "yes";
+TableCell fit_cell(const Record& record) {
+  if (record.status == Status::kOk) {
+    const std::string recompute = unasked_recompute(record);
+    return {"yes", recompute.empty() ? "" : "yes, recomputes " + recompute};
+  }
   if (record.status != Status::kOutOfMemory || !record.bytes_requested || !record.bytes_available)
     return std::string(name_of(record.status));
   return fmt::format("{} too much", brief_bytes(*record.bytes_requested - *record.bytes_available));
@@ -45,15 +48,21 @@ std::optional<ProfileView> profile_view(PlanView view) {
   return found == choices.end() ? std::nullopt : std::optional(found->value);
 }
 
-// The phases of a step on one line: "forward 74 ms   backward 156 ms   optimizer 31 ms   matmul 67 % of the time".
+// The phases of a step on one line: "forward 74 ms   backward 156 ms   optimizer 31 ms   matmul 67 % of the time". For
+// a pass that is one of the phases, the share is of that phase.
 std::vector<std::string> phase_parts(const Finding& time, const std::vector<Finding>& findings) {
   std::vector<std::string> parts;
   for (const char* phase : {"forward", "backward", "optimizer"}) {
     const std::string key = fmt::format("{}_s", phase);
     if (time.has(key)) parts.push_back(fmt::format("{} {}", phase, brief_seconds(time.number(key))));
   }
-  if (const Finding* const top = find(findings, "class_share"))
+  const auto is_of_pass = [&](const Finding& one) { return one.kind == "phase_time" && one.subject == time.subject; };
+  if (const auto phase = std::ranges::find_if(findings, is_of_pass); phase != findings.end()) {
+    parts.push_back(
+        fmt::format("{} {} of {}", phase->text("class"), percent_text(phase->number("class_share")), phase->subject));
+  } else if (const Finding* const top = find(findings, "class_share")) {
     parts.push_back(fmt::format("{} {} of the time", top->subject, percent_text(top->number("share"))));
+  }
   return parts;
 }
 
@@ -99,7 +108,7 @@ Table plan_table(const std::vector<PlanRow>& rows) {
                predicted_seconds(record, "optimizer"),
                seconds ? tokens_per_second(record, *seconds) : std::nullopt,
                record.memory.predicted_peak_bytes,
-               fit_words(record),
+               fit_cell(record),
                point.fitting_recompute.empty() ? Json(nullptr) : Json(point.fitting_recompute),
                predicted_seconds(compiled, pass),
                compiled.memory.predicted_peak_bytes,

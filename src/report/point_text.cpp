@@ -52,7 +52,7 @@ std::string answer_of(const Record& record, const TimeStats& time, std::string_v
   return text;
 }
 
-// "forward 80 ms (29 %)   backward 158 ms (58 %)": medians, as shares of the median step; empty for a pass of one
+// "  forward 80 ms (29 %)   backward 158 ms (58 %)": medians, as shares of the median step; empty for a pass of one
 // phase.
 std::string phases_line(const Record& record) {
   const TimeStats* const whole = record.main_time();
@@ -75,7 +75,7 @@ std::string phases_line(const Record& record) {
     texts.push_back(fmt::format("{} {} ({} %)", phases[i], brief_seconds(seconds[i]), percents[i]));
   if (const std::optional<double> exposed = record.communication.exposed)
     texts.push_back(fmt::format("{} waiting for other ranks", brief_seconds(*exposed)));
-  return texts.size() < 2 ? "" : joined(texts, "   ");
+  return texts.size() < 2 ? "" : "  " + joined(texts, "   ");
 }
 
 int64_t skipped_in_samples(const Record& record) {
@@ -145,7 +145,7 @@ std::string point_text(const Record& record, const Heading& heading, const TextS
   if (record.status != Status::kOk)
     text += line(fmt::format("{}: {}", spaced(name_of(record.status)), reason_of(record)));
   if (const TimeStats* const time = time_of(record)) {
-    text += line(answer_of(record, *time, mfu)) + line("  " + phases_line(record));
+    text += line(answer_of(record, *time, mfu)) + line(phases_line(record));
     samples = samples_text(record, *time);
   }
   if (quiet) return text;

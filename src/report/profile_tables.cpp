@@ -137,7 +137,8 @@ std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& tra
 }
 
 // Classes as rows, with their seconds and shares in each phase and in the whole step, and their share in forward +
-// backward. The last row is the time between launches, unless launches are selected.
+// backward. A selection of launches decides which rows and phases there are, but shares are of whole phases. The last
+// row is the time between launches, unless launches are selected.
 Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
   const std::vector<LaunchSum> phases = sum_launches(trace, phase_of, test);
@@ -147,13 +148,12 @@ Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   std::map<std::string, std::map<std::string, double>> seconds;  // seconds[class][phase]
   for (const SumRow& row : rows_of(class_and_phase, trace, test))
     seconds[class_of(row.sum.first)][phase_of(row.sum.first)] = row.sum.total;
-  std::map<std::string, double> of_phases;
+  std::map<std::string, double> whole_phases;
+  for (const LaunchSum& phase : sum_launches(trace, phase_of)) whole_phases[phase.key] = phase.total;
   std::string columns = "<class=class; ";
-  for (const LaunchSum& phase : phases) {
-    of_phases[phase.key] = phase.total;
-    columns += fmt::format("{0}_s={0}@2; {0}_share=of {0}@1; ", phase.key);
-  }
-  const bool has_both = of_phases.contains("forward") && of_phases.contains("backward");
+  for (const LaunchSum& phase : phases) columns += fmt::format("{0}_s={0}@2; {0}_share=of {0}@1; ", phase.key);
+  const auto has = [&](const char* phase) { return std::ranges::find(phases, phase, &LaunchSum::key) != phases.end(); };
+  const bool has_both = has("forward") && has("backward");
   if (has_both) columns += "forward_backward_share=of fwd+bwd@3; ";
   columns += fmt::format("step_s={0}; step_share=of {0}", pass_of(trace) == "step" ? "step" : "pass");
   Table table{.name = "shares", .columns = columns_from(columns)};
@@ -167,9 +167,9 @@ Table shares_table(const StepTrace& trace, const LaunchTest& test) {
     std::map<std::string, double>& of_row = seconds[row.key];
     for (const LaunchSum& phase : phases) {
       cells.emplace_back(of_row[phase.key]);
-      cells.emplace_back(share_of(of_row[phase.key], phase.total));
+      cells.emplace_back(share_of(of_row[phase.key], whole_phases[phase.key]));
     }
-    if (has_both) cells.emplace_back(share_of(without_optimizer(of_row), without_optimizer(of_phases)));
+    if (has_both) cells.emplace_back(share_of(without_optimizer(of_row), without_optimizer(whole_phases)));
     cells.emplace_back(row.total);
     cells.emplace_back(share_of(row.total, totals.step));
     table.add(std::move(cells));

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/json_path.h"
 #include "base/words.h"
+#include "config/fields_json.h"
+#include "config/run_config.h"
 #include "record/metrics.h"
 #include "table/text.h"
 
@@ -40,6 +42,17 @@ void read(std::string_view column, const std::string& cell, std::optional<Number
 
 bool is_equal(const JsonObject& config, std::string_view key, const std::optional<int64_t>& number) {
   return number && number_at(config, key) == static_cast<double>(*number);
+}
+
+// Whether the record leaves the model as it is in the editions that have published figures, whose defaults are those of
+// RunConfig.
+bool has_usual_model(const Record& record) {
+  static const JsonObject kDefaults(to_json(RunConfig()));
+  constexpr std::array kOptions{"vocab_size", "weight_tie", "bias", "crop_context"};
+  return std::ranges::all_of(kOptions, [&](const char* key) {
+    const std::string value = record.config.text(key);
+    return value.empty() || value == kDefaults.text(key);
+  });
 }
 
 }  // namespace
@@ -76,7 +89,7 @@ const std::vector<PublishedFigure>& published_figures() {
 
 bool is_of_same_model(const PublishedFigure& figure, const Record& record) {
   return figure.model == record.config.text("model") && figure.edition == record.config.text("edition") &&
-         record.config.text("crop_context").empty() && has_default_key_heads(record) &&
+         has_usual_model(record) && has_default_key_heads(record) &&
          is_equal(record.config, "context_length", figure.context_length) &&
          is_equal(record.config, "batch_size", figure.batch_size);
 }

@@ -56,6 +56,7 @@ std::string run_text(const Record& first) {
 }
 
 struct Rows {
+  TableStyle style;
   std::string list;
   Heading heading;
   std::vector<Column> columns;
@@ -66,9 +67,10 @@ struct Rows {
   std::optional<Speedup> best;   // speedup of the fastest row
   std::string fastest;           // name of the fastest row
 
-  Rows(std::string_view list, std::string_view mfu, const Records& records) : list(list), heading(records) {
+  Rows(const TableStyle& style, std::string_view list, const Records& records)
+      : style(style), list(list), heading(records) {
     choose_columns(records);
-    share_peak_by(mfu, columns, records);
+    share_peak_by(style.mfu, columns, records);
   }
 
   bool are_few() const { return heading.row_count() <= kFewRecords; }
@@ -164,6 +166,21 @@ struct Rows {
     return row;
   }
 
+  bool is_stored(const Record& record) const {
+    return style.stored_runs != nullptr && style.stored_runs->contains(record.run);
+  }
+
+  // The record's row, with a remark if its times were not measured for this table.
+  TableRow result_row_of(const Record& record) const {
+    TableRow row = row_of(record);
+    std::vector<std::string> remarks{row.remark};
+    if (is_stored(record)) remarks.emplace_back("from the store");
+    if (is_predicted(record) && heading.some_measured()) remarks.emplace_back("predicted");
+    std::erase(remarks, "");
+    row.remark = joined(remarks, "; ");
+    return row;
+  }
+
   std::vector<TableRow> phase_rows_of(const Record& record) const {
     std::vector<TableRow> rows;
     if (std::ranges::find(columns, true, &Column::of_phase) == columns.end()) return rows;
@@ -216,7 +233,6 @@ struct Rows {
 }  // namespace
 
 struct TableStream::State : Rows {
-  TableStyle style;
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
   bool is_point = false;     // a single record shown in sentences
@@ -225,8 +241,7 @@ struct TableStream::State : Rows {
   std::optional<Record> too_large;  // the smallest point that is out of memory
   std::string run;                  // run of the previous row
 
-  State(const TableStyle& style, std::string_view list, const Records& expected)
-      : Rows(list, style.mfu, expected), style(style) {
+  State(const TableStyle& style, std::string_view list, const Records& expected) : Rows(style, list, expected) {
     if (list == "attention" && are_few() && AttentionTable::suits(expected)) {
       attention.emplace(expected, style);
       return;
@@ -271,15 +286,10 @@ struct TableStream::State : Rows {
   }
 
   std::string text_of(const Record& record) {
-    const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
-    if (is_point) return point_text(record, heading, style, style.quiet, is_stored, style.mfu) + details(record);
-    TableRow row = row_of(record);
+    if (is_point)
+      return point_text(record, heading, style, style.quiet, is_stored(record), style.mfu) + details(record);
+    TableRow row = result_row_of(record);
     compare(record);
-    std::vector<std::string> remarks{row.remark};
-    if (is_stored) remarks.emplace_back("from the store");
-    if (is_predicted(record) && heading.some_measured()) remarks.emplace_back("predicted");
-    std::erase(remarks, "");
-    row.remark = joined(remarks, "; ");
     if (style.tells_runs && heading.run_count() > 1 && record.run != run) row.heading = run_text(record);
     run = record.run;
     std::string text = rows->add(row);
@@ -334,12 +344,12 @@ void table(const Records& records, const TableStyle& style, std::string_view col
 }
 
 void markdown(const Records& records, const TableStyle& style, std::string_view list, const TextSink& sink) {
-  Rows rows(list, style.mfu, records);
+  Rows rows(style, list, records);
   Table table = rows.empty_table();
   records.each(rows.extent(), [&](const Record& record) {
     rows.note(record);
     rows.compare(record);
-    table.rows.push_back(rows.row_of(record));
+    table.rows.push_back(rows.result_row_of(record));
     if (!has_times(record)) return true;
     for (TableRow& row : rows.phase_rows_of(record)) table.rows.push_back(std::move(row));
     return true;

@@ -225,7 +225,7 @@ class Listener {
       line = end + 1;
     }
     unread_.erase(0, line);
-    if (unread_.size() > kMaxMessageBytes || (messages_ < 0 && !unread_.empty())) reject(unread_);
+    if (unread_.size() > kMaxDocumentBytes || (messages_ < 0 && !unread_.empty())) reject(unread_);
   }
 
   void handle_message(std::string_view line) {

@@ -44,7 +44,7 @@ std::string message_text(const PointResult& result) {
   if (!result.trace) return message_line(message);
   message[kTrace] = to_json(*result.trace);
   std::string line = message_line(message);
-  if (line.size() <= kMaxMessageBytes) return line;
+  if (line.size() <= kMaxDocumentBytes) return line;
   PointResult kept{result.record, result.learned, {}};
   kept.record.verdict.reasons.emplace_back("the trace is too large to keep; use fewer --traced-steps");
   return message_text(kept);

@@ -12,13 +12,12 @@
 
 namespace laptime {
 
-inline constexpr size_t kMaxMessageBytes = kMaxDocumentBytes + (size_t{16} << 20U);
-
 // The text of a message: one line, including the line break.
 std::string message_line(const Json& json);
 std::string message_text(const PointProgress& progress);
 std::string message_text(const Record& planned);  // the record before the first step
-// Leaves out a trace that makes the message longer than kMaxMessageBytes, and says so among the verdict's reasons.
+// Leaves out a trace that makes the message longer than kMaxDocumentBytes, because no command would read it, and says
+// so among the verdict's reasons.
 std::string message_text(const PointResult& result);
 
 using ChildMessage = std::variant<PointProgress, Record, PointResult>;

@@ -1,4 +1,5 @@
-// Claims: at any time, only one program measures a given point, and only one point runs on a given core.
+// Claims: of the programs that resume from one store, only one measures a given point; and of the points that launchers
+// start on a machine, only one runs on a given core.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,15 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
+// A lower bound of the memory of a step: weights, and what it keeps of gradients and of the two moments.
+double least_bytes(const RunConfig& config, double parameters) {
+  constexpr double kFloat = sizeof(float);
+  if (config.pass == Pass::kForward || config.pass == Pass::kInference) return parameters * kFloat;
+  const double gradients = config.optimizer_in_backward ? 0 : kFloat;
+  const double moments = config.pass != Pass::kStep ? 0 : config.moments == MomentType::kBFloat16 ? kFloat : 2 * kFloat;
+  return parameters * (kFloat + gradients + moments);
+}
+
 // The cost of a point: the FLOPs of its steps; 0 if the point cannot run. `summaries` caches the models seen so far.
 double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, ModelSummary>>& summaries) {
   const RunConfig& config = point.config;
@@ -42,11 +51,10 @@ double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, Mo
   if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
   const ModelSummary& summary = known->second;
   const auto parameters = static_cast<double>(summary.parameter_count);
-  // A point that cannot fit in memory ends at once. Each point needs memory at least for weights and, depending on the
-  // pass, gradients and two optimizer moments.
-  const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
-  const AvailableMemory available = available_memory();
-  if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;
+  // A point that cannot fit in memory ends at once. Ranks may run on other hosts.
+  const bool uses_this_memory = !point.device->memory_bytes && config.ranks == 1;
+  const AvailableMemory available = uses_this_memory ? available_memory() : AvailableMemory();
+  if (available.bytes && least_bytes(config, parameters) > static_cast<double>(*available.bytes)) return 0;
   constexpr double kStepsByDefault = 30;
   const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
   return summary.forward_flops * (forward_only ? 1 : 3) * (steps + kSetupSteps);

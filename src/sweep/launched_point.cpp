@@ -97,7 +97,7 @@ void LaunchedPoint::read_lines(const Answers& answers) {
     line = end + 1;
   }
   unread_.erase(0, line);
-  if (unread_.size() > kMaxMessageBytes) end();
+  if (unread_.size() > kMaxDocumentBytes) end();
 }
 
 void LaunchedPoint::take_line(std::string_view line, const Answers& answers) {

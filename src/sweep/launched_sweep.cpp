@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -55,7 +56,7 @@ class Attempts {
   Attempts(const Launcher& launcher, const std::vector<size_t>& points, StopSignals& signals,
            const LaunchCallbacks& callbacks)
       : launcher_(launcher), signals_(signals), callbacks_(callbacks) {
-    for (const size_t index : points) waiting_.push_back({index, 1, {}, {}});
+    for (const size_t index : points) waiting_.push_back({.index = index});
   }
 
   void run() {
@@ -75,30 +76,45 @@ class Attempts {
   struct Attempt {
     size_t index = 0;
     int number = 1;
-    Seconds started{};
-    std::unique_ptr<LaunchedPoint> process;
+    Seconds started{};                   // start of the first attempt
+    std::optional<PlacedPoint> first{};  // result of the first attempt; used if the second has none
+    std::unique_ptr<LaunchedPoint> process{};
   };
 
   void heed_signals() {
     const int stops = signals_.count();
     if (stops == stops_) return;
-    waiting_.clear();
+    clear_waiting();
     for (const Attempt& attempt : running_) stops == 1 ? attempt.process->stop() : attempt.process->end();
     stops_ = stops;
   }
 
+  // Drops the attempts that have not started. A point that waits for its retry keeps its first result.
+  void clear_waiting() {
+    for (Attempt& attempt : std::exchange(waiting_, {})) {
+      if (attempt.first) finish(attempt, *std::move(attempt.first));
+    }
+  }
+
+  // While points are running, a start that fails (too many open files or processes) is tried again later.
   void start() {
     while (running_.size() < launcher_.jobs && !waiting_.empty()) {
-      Attempt attempt = std::move(waiting_.front());
-      waiting_.pop_front();
-      if (attempt.number == 1) {
+      Attempt& attempt = waiting_.front();
+      if (attempt.number == 1 && attempt.started.count() == 0) {
         attempt.started = host_now();
         if (callbacks_.begin) callbacks_.begin(attempt.index);
       }
-      attempt.process = std::make_unique<LaunchedPoint>(words_of(launcher_, {launcher_.program, kServer}),
-                                                        message_text(callbacks_.request(attempt.index)),
-                                                        callbacks_.timeout(attempt.index));
+      try {
+        attempt.process = std::make_unique<LaunchedPoint>(words_of(launcher_, {launcher_.program, kServer}),
+                                                          message_text(callbacks_.request(attempt.index)),
+                                                          callbacks_.timeout(attempt.index));
+      } catch (const Error&) {
+        if (!running_.empty()) return;
+        clear_waiting();
+        throw;
+      }
       running_.push_back(std::move(attempt));
+      waiting_.pop_front();
     }
   }
 
@@ -125,41 +141,50 @@ class Attempts {
 
   // Stores or retries a point as soon as its result has arrived, while its launcher may still be running.
   void take_result(Attempt& attempt) {
-    PointResult& result = *attempt.process->result();
-    const Status status = result.record.status;
-    const bool is_settled = status == Status::kOk || status == Status::kOutOfMemory || status == Status::kUnsupported;
-    if (!is_settled && may_try_again(attempt))
-      return try_again(attempt, fmt::format("{}: {}", name_of(status), result.record.reason));
-    finish(attempt, std::move(result));
+    PlacedPoint placed{*std::move(attempt.process->result()), attempt.process->placement()};
+    Record& record = placed.result.record;
+    record.setup.placement = placed.placement.count();
+    const bool is_settled =
+        record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
+    if (is_settled || !may_try_again(attempt)) return finish_tried(attempt, std::move(placed));
+    const std::string reason = fmt::format("{}: {}", name_of(record.status), record.reason);
+    try_again(attempt, reason, std::move(placed));
   }
 
   void take_loss(Attempt& attempt) {
     const std::string error = attempt.process->last_error();
     if (may_try_again(attempt)) {
-      return try_again(attempt, fmt::format("lost: {}{}{}", attempt.process->loss(), error.empty() ? "" : ": ", error));
+      return try_again(attempt, fmt::format("lost: {}{}{}", attempt.process->loss(), error.empty() ? "" : ": ", error),
+                       std::nullopt);
     }
+    if (attempt.first) return finish_tried(attempt, *std::move(attempt.first));
     PointResult lost = callbacks_.lost(attempt.index);
     lost.record.status = stops_ > 0 ? Status::kInterrupted : Status::kFailed;
     lost.record.reason =
         stops_ > 0 ? "stopped by a signal before a result arrived" : "lost: " + attempt.process->loss();
     // A point that had not begun when the user stopped the sweep has no record.
     if (stops_ > 0 && !attempt.process->hello()) return;
-    finish(attempt, std::move(lost));
+    const Seconds placement = attempt.process->placement();
+    if (attempt.process->hello()) lost.record.setup.placement = placement.count();
+    finish_tried(attempt, {std::move(lost), placement});
   }
 
   bool may_try_again(const Attempt& attempt) const { return attempt.number == 1 && stops_ == 0; }
 
-  void try_again(const Attempt& attempt, const std::string& reason) {
+  void try_again(const Attempt& attempt, const std::string& reason, std::optional<PlacedPoint> first) {
     if (callbacks_.again) callbacks_.again(attempt.index, reason);
-    waiting_.push_back({attempt.index, attempt.number + 1, attempt.started, {}});
+    waiting_.push_back(
+        {.index = attempt.index, .number = attempt.number + 1, .started = attempt.started, .first = std::move(first)});
   }
 
-  void finish(const Attempt& attempt, PointResult result) {
-    Record& record = result.record;
-    if (attempt.number > 1 && !record.reason.empty()) record.reason += "; tried twice";
-    const Seconds placement = attempt.process->placement();
-    if (attempt.process->hello()) record.setup.placement = placement.count();
-    callbacks_.finished(attempt.index, {std::move(result), placement}, host_now() - attempt.started);
+  void finish_tried(const Attempt& attempt, PlacedPoint placed) {
+    std::string& reason = placed.result.record.reason;
+    if (attempt.number > 1 && !reason.empty()) reason += "; tried twice";
+    finish(attempt, placed);
+  }
+
+  void finish(const Attempt& attempt, const PlacedPoint& placed) {
+    callbacks_.finished(attempt.index, placed, host_now() - attempt.started);
   }
 
   const Launcher& launcher_;

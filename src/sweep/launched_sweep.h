@@ -41,8 +41,9 @@ struct LaunchCallbacks {
   std::function<void(size_t index, const PlacedPoint&, Seconds elapsed)> finished;
 };
 
-// Runs the points in order, `launcher.jobs` at a time. A point without a result, or with status timeout, failed or
-// interrupted, is retried once after all others have started. After the first stop signal, no more points start, and
+// Runs the points in order, `launcher.jobs` at a time, or as many as the limits on files and processes allow. A point
+// without a result, or with status timeout, failed or interrupted, is retried once after all others have started; if
+// the retry has no result, the first one counts. After the first stop signal, no more points start, and
 // running points are asked for their samples so far; the second signal ends them.
 void run_launched(const Launcher& launcher, const std::vector<size_t>& points, StopSignals& signals,
                   const LaunchCallbacks& callbacks);

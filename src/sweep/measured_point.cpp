@@ -3,18 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "measure/describe.h"
 #include "sweep/ranks.h"
 
 namespace laptime {
 namespace {
 
-// Marks the result as failed if a file of --data or --weights has changed since the run began.
-void require_unchanged_files(const ResolvedPoint& point, PointResult& result) {
+// Marks the result as failed if a file of --data or --weights has changed since the run began, when the hashes of the
+// files were `hashes`.
+void require_unchanged_files(const ResolvedPoint& point, const std::string& hashes, PointResult& result) {
   Record& record = result.record;
   const RunConfig& config = point.config;
-  if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
-  if (describe_point(point).config_hash == record.config_hash) return;
+  if (record.status != Status::kOk || input_hashes(config) == hashes) return;
   record.status = Status::kFailed;
   record.reason = fmt::format("{} changed during the run, so no timing is reported; run the point again",
                               config.weights.empty() ? "the file of --data"
@@ -42,6 +44,9 @@ void clear_timing(PointResult& result) {
   record.communication.seconds.reset();
   record.communication.exposed.reset();
   record.transient = {};
+  record.stopping = {};
+  record.verdict = {};
+  record.machine.json().erase("during");
 }
 
 PointResult refused_point(const ResolvedPoint& point, const Record& described) {
@@ -56,6 +61,7 @@ PointResult measured_point(const ResolvedPoint& point, const Record& described, 
                            const ChildCallbacks& callbacks, const RankPipes& ranks) {
   const bool has_ranks = point.config.ranks > 1 && point.is_measured();
   if (has_ranks) limits.silence = limits.timeout;  // the child only waits; the ranks detect hangs
+  const std::string hashes = input_hashes(point.config);
   PointResult result = run_in_child(
       described,
       [&](const PointHooks& hooks) {
@@ -63,7 +69,7 @@ PointResult measured_point(const ResolvedPoint& point, const Record& described, 
                          : run_one(point, known, hooks, trace, described);
       },
       limits, signals, callbacks);
-  require_unchanged_files(point, result);
+  require_unchanged_files(point, hashes, result);
   return result;
 }
 

@@ -19,35 +19,41 @@ namespace {
 constexpr size_t kMostOutput = size_t{256} << 20U;
 constexpr size_t kKeptErrors = size_t{16} << 10U;
 constexpr int kSignalled = 128;
+constexpr double kKillCheck = 0.01;  // seconds between looks at a program that was killed
 
 }  // namespace
 
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals) {
   Pipe output;
   Pipe errors;
-  const pid_t child = start_program(words, {.output = output.writing(), .errors = errors.writing()});
+  const pid_t child =
+      start_program(words, {.output = output.writing(), .errors = errors.writing(), .has_own_session = true});
   output.close_writing();
   errors.close_writing();
   OtherProgram found;
   int output_end = output.reading();
   int errors_end = errors.reading();
   int stops = 0;
+  int status = 0;
+  bool is_killed = false;
+  bool is_reaped = false;
   const Seconds deadline = host_now() + timeout;
-  while (output_end >= 0 || errors_end >= 0) {
-    const bool is_too_much = found.output.size() > kMostOutput || host_now() > deadline;
+  // After a kill, does not wait for the pipes, because a process that has left the group may keep them open.
+  while (!is_reaped && (output_end >= 0 || errors_end >= 0)) {
     const int now = signals.count();
-    if (is_too_much || now != stops) kill(child, is_too_much || now > 1 ? SIGKILL : SIGTERM);
+    is_killed = is_killed || found.output.size() > kMostOutput || host_now() > deadline || now > 1;
+    if (is_killed || now != stops) kill(-child, is_killed ? SIGKILL : SIGTERM);
     stops = now;
+    is_reaped = is_killed && waitpid(child, &status, WNOHANG) == child;
     std::array<pollfd, 3> waiting{pollfd{output_end, POLLIN, 0}, pollfd{errors_end, POLLIN, 0},
                                   pollfd{signals.descriptor(), POLLIN, 0}};
-    const double left = std::max(0.0, (deadline - host_now()).count());
+    const double left = is_killed ? kKillCheck : std::max(0.0, (deadline - host_now()).count());
     poll(waiting.data(), waiting.size(), static_cast<int>(std::min(1000.0, std::ceil(left * 1e3))));
     if (output_end >= 0) found.output += read_some(output_end);
     if (errors_end >= 0) found.errors += read_some(errors_end);
     if (found.errors.size() > kKeptErrors) found.errors.erase(0, found.errors.size() - kKeptErrors);
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (!is_reaped && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   found.exit_code = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
   return found;
 }

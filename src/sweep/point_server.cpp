@@ -80,7 +80,7 @@ PointResult run(const ResolvedPoint& point, const Record& described, const Machi
 
 void serve_point(int input, int output) {
   StopSignals signals;
-  LineInput lines(input, signals, kMaxMessageBytes);
+  LineInput lines(input, signals, kMaxDocumentBytes);
   const std::optional<LineInput::Line> first = lines.next();
   if (!first) {
     write_all(output, message_text(PointHello{.device = {}, .binary = this_binary().id, .asked = false}));

@@ -14,7 +14,6 @@
 #include "base/host_clock.h"
 #include "measure/describe.h"
 #include "measure/forecast_point.h"
-#include "prepare/prepare.h"
 #include "sweep/child.h"
 #include "sweep/claims.h"
 #include "sweep/launched_sweep.h"
@@ -135,24 +134,11 @@ class SweepRun {
 
   bool report_stored(size_t index, const Record& described, Seconds start) {
     if (!options_.resume) return false;
-    std::optional<Store::Finished> stored = store_.finished(described, options_.trace.least_steps());
-    if (!stored || !recomputes_alike(points_[index], stored->record)) return false;
+    std::optional<Store::Finished> stored = store_.reusable(points_[index], described, options_.trace.least_steps());
+    if (!stored) return false;
     store_.took(run_, stored->id);
     report(index, {std::move(stored->record), {}, std::move(stored->trace)}, PointSource::kStored, start);
     return true;
-  }
-
-  // True if the step would recompute the same activations as in `stored`. With `--recompute auto`, the choice of
-  // activations depends on the memory that is available now.
-  bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
-    if (point.config.recompute != "auto") return true;
-    if (!point.device) return false;
-    try {
-      const Prepared now = prepare(point.config, *point.device, store_.known(point.device_key));
-      return now.memory.recompute == stored.memory.recompute;
-    } catch (const Error&) {
-      return false;
-    }
   }
 
   PointResult measure(size_t index, const Record& described) {
@@ -200,8 +186,7 @@ class SweepRun {
         const PointResult refused = refused_point(points_[index], described);
         keep(refused);
         hold(index, {refused, PointSource::kInvalid, start});
-      } else if (auto stored = options_.resume ? store_.finished_anywhere(described.asked_hash, described.binary.id)
-                                               : std::nullopt) {
+      } else if (auto stored = options_.resume ? store_.reusable_anywhere(described) : std::nullopt) {
         store_.took(run_, stored->id);
         hold(index, {{std::move(stored->record), {}, {}}, PointSource::kStored, start});
       } else {

@@ -133,7 +133,7 @@ std::string model_key(const RunConfig& config) {
 std::string problem_of(const ResolvedPoint& point, CheckCache& checks) {
   const RunConfig& config = point.config;
   std::string problem;
-  if (config.mode == Mode::kCompile) {
+  if (config.keep || config.lower) {
     const std::string key = fmt::format("composites {} {}", config.keep.value_or(""), config.lower.value_or(""));
     problem = checks.problem(key, [&] { pipeline_options(config); });
   }

@@ -6,9 +6,32 @@
 
 #include "base/error.h"
 #include "prepare/knowledge.h"
+#include "prepare/prepare.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
+namespace {
+
+Store::Finished named_as(const Record& described, Store::Finished found) {
+  found.record.name = described.name;
+  found.record.label = described.label;
+  return found;
+}
+
+// True if the step would recompute the same activations as in `stored`. With `--recompute auto`, the choice of
+// activations depends on the memory that is available now.
+bool recomputes_alike(const ResolvedPoint& point, const Record& stored, const SweepStore& store) {
+  if (point.config.recompute != "auto") return true;
+  if (!point.device) return false;
+  try {
+    const Prepared now = prepare(point.config, *point.device, store.known(point.device_key));
+    return now.memory.recompute == stored.memory.recompute;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 SweepStore::SweepStore(std::optional<std::filesystem::path> path) : path_(std::move(path)) {
   if (path_) Store::open(*path_).check_writable();
@@ -25,16 +48,23 @@ std::optional<Store::Finished> SweepStore::finished(const Record& described,
   }
 }
 
-std::optional<Store::Finished> SweepStore::finished_anywhere(const std::string& asked_hash, const std::string& binary) {
+std::optional<Store::Finished> SweepStore::reusable(const ResolvedPoint& point, const Record& described,
+                                                    std::optional<int64_t> traced_steps) const {
+  std::optional<Store::Finished> found = finished(described, traced_steps);
+  if (!found || !recomputes_alike(point, found->record, *this)) return std::nullopt;
+  return named_as(described, std::move(*found));
+}
+
+std::optional<Store::Finished> SweepStore::reusable_anywhere(const Record& described) {
   if (!path_) return std::nullopt;
   try {
     const Store store = Store::open(*path_, Store::Access::kRead, StopSignals::requested);
-    if (!finished_) finished_ = store.finished_by_asked_hash(binary);
-    const auto found = finished_->find(asked_hash);
+    if (!finished_) finished_ = store.finished_by_asked_hash(described.binary.id);
+    const auto found = finished_->find(described.asked_hash);
     if (found == finished_->end()) return std::nullopt;
     std::optional<Record> record = store.record_at(found->second);
     if (!record) return std::nullopt;
-    return Store::Finished{found->second, std::move(*record), std::nullopt};
+    return named_as(described, {found->second, std::move(*record), std::nullopt});
   } catch (const Error&) {
     return std::nullopt;  // the point is measured again; keep() reports the failing store
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "measure/run_one.h"
+#include "prepare/resolved_point.h"
 #include "record/record.h"
 #include "record/store.h"
 
@@ -26,9 +27,14 @@ class SweepStore {
   std::optional<Store::Finished> finished(const Record& described,
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // The newest finished record of a point with the same requested options (asked_hash), from the same binary on any
-  // machine. Only the first call reads the store.
-  std::optional<Store::Finished> finished_anywhere(const std::string& asked_hash, const std::string& binary);
+  // The record that replaces a run of the point, with the name and label of `described`; the store keeps its own. With
+  // --recompute auto, it must have recomputed the activations that a run would recompute now.
+  std::optional<Store::Finished> reusable(const ResolvedPoint& point, const Record& described,
+                                          std::optional<int64_t> traced_steps) const;
+
+  // Like reusable(), for a point with the same requested options (asked_hash), from the same binary on any machine.
+  // Takes the newest record. Only records that the store had at the first call are found.
+  std::optional<Store::Finished> reusable_anywhere(const Record& described);
 
   MachineKnowledge known(const std::string& device) const;
 

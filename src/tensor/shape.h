@@ -84,15 +84,6 @@ using Shape = Dims;
 }  // namespace laptime
 
 template <>
-struct std::hash<laptime::Dims> {
-  size_t operator()(const laptime::Dims& dims) const {
-    size_t hash = dims.size();
-    for (const int64_t value : dims) hash = hash * 1099511628211ULL + static_cast<size_t>(value);
-    return hash;
-  }
-};
-
-template <>
 struct fmt::formatter<laptime::Dims> : fmt::formatter<std::string> {
   template <class Context>
   auto format(const laptime::Dims& dims, Context& context) const {

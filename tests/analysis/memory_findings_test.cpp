@@ -161,6 +161,18 @@ TEST(LargestTensors, MergesEqualLayers) {
   EXPECT_EQ(scores->alive_at_peak, 2);
 }
 
+TEST(LargestTensors, SeparatesSavedTensorsFromTemporaryOnes) {
+  MadeTrace made;
+  for (int64_t layer = 0; layer < 4; ++layer)
+    made.launch("forward", "layers." + std::to_string(layer) + ".ffn", "gelu", layer, "ffn");
+  for (int64_t layer = 0; layer < 4; ++layer) made.buffer(300, layer, 3, layer % 2 == 0);
+  const std::vector<LargeTensors> groups = largest_tensors(made.trace, 3, 100);
+  ASSERT_EQ(groups.size(), 2U);
+  for (const LargeTensors& group : groups) EXPECT_EQ(group.buffers.size(), 2U);
+  EXPECT_EQ(category_of(groups[0].first), MemoryCategory::kSaved);
+  EXPECT_EQ(category_of(groups[1].first), MemoryCategory::kTemporaries);
+}
+
 TEST(MemoryFindings, PeakStatesItsLocationAndWhetherItFits) {
   const Finding peak = one(memory_findings(held_record(), two_layers()), "memory_peak");
   EXPECT_EQ(peak.integer("bytes"), 4372);

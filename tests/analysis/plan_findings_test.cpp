@@ -49,15 +49,29 @@ TEST(TrainingTime, CountsEpochsOfTheData) {
   EXPECT_EQ(found->number("steps"), 20);
 }
 
-TEST(TrainingTime, UsesThePredictionIfNothingWasMeasured) {
+TEST(TrainingTime, OnlyAPlannedPointUsesItsPrediction) {
   Record record = measured(0);
   record.time.clear();
   record.prediction.time["step"] = 2;
   record.prediction.low = 1;
   record.prediction.high = 3;
+  const std::vector<Finding> findings = plan_findings({.record = record}, {.tokens = 1024});
+  const Finding* const found = find(findings, "training_time");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->number("low_s"), 1);
+  EXPECT_EQ(found->number("high_s"), 3);
+  EXPECT_EQ(found->trust, FindingTrust::kPredicted);
+  record.status = Status::kTimeout;
+  EXPECT_FALSE(training_time(record, {.tokens = 1024}).has_value()) << "a point that ran but has no time";
+}
+
+TEST(TrainingTime, TimesOfADeviceModelHaveTheRangeOfThePrediction) {
+  Record record = measured(2);
+  record.verdict.rating = kPredicted;
+  record.prediction.low = 1;
+  record.prediction.high = 3;
   const auto found = training_time(record, {.tokens = 1024});
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->number("low_s"), 1);
   EXPECT_EQ(found->number("high_s"), 3);
   EXPECT_EQ(found->trust, FindingTrust::kPredicted);
 }

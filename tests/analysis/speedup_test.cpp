@@ -52,6 +52,22 @@ TEST(Speedup, ComparesOnlyPointsOfEqualWork) {
   EXPECT_FALSE(speedups_of(contexts).speedup(contexts[1], ""));
 }
 
+TEST(Work, DependsOnTheModelAndNotOnHowAStepIsComputed) {
+  const Record record = stored_records()[0];
+  const std::string work = work_of(record);
+  for (const char* const key : {"projections", "weight_tie"}) {
+    EXPECT_NE(work_of(with(record, key, true, 1)), work) << key;
+    EXPECT_EQ(work_of(with(record, key, nullptr, 1)), work_of(with(record, key, false, 1))) << key;
+  }
+  EXPECT_NE(work_of(with(record, "causal", false, 1)), work);
+  EXPECT_EQ(work_of(with(record, "causal", nullptr, 1)), work_of(with(record, "causal", true, 1)));
+  EXPECT_NE(work_of(with(record, "num_kv_heads", 1, 1)), work);
+  EXPECT_EQ(work_of(with(record, "threads", 7, 1)), work);
+  for (const char* const key : {"projections", "weight_tie", "causal", "num_kv_heads", "head_dim", "pass"})
+    EXPECT_TRUE(is_work_option(key)) << key;
+  EXPECT_FALSE(is_work_option("threads"));
+}
+
 TEST(Speedup, ComparesStepsThatDivideTheSameBatch) {
   const Record record = stored_records()[0];
   const std::vector<Record> ranks{with(with(record, "ranks", 1, 3), "threads", 2, 3),

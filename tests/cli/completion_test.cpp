@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "config/known_models.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "export/formats.h"
@@ -72,6 +73,8 @@ TEST(Completion, OffersEveryChoiceOfEveryOption) {
 
 TEST(Completion, OffersNamesOfModelsEditionsMachinesColumnsAndComposites) {
   for (const ModelPreset& model : model_presets())
+    EXPECT_THAT(candidates({"bench", "--model", ""}), Contains(std::string(model.name)));
+  for (const KnownModel& model : known_models())
     EXPECT_THAT(candidates({"bench", "--model", ""}), Contains(std::string(model.name)));
   for (const DataSheet& machine : known_machines()) {
     EXPECT_THAT(candidates({"plan", "--device", ""}),

@@ -181,7 +181,7 @@ TEST(Args, CommandsTakeOnlyOptionsWithAnEffect) {
     return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.option.flag == flag; });
   };
   for (const char* const command : {"explain", "plan", "profile", "memory", "calibrate", "demo"}) {
-    for (const char* const flag : {"columns", "explain"}) EXPECT_FALSE(has(command, flag)) << command << flag;
+    for (const char* const flag : {"columns", "explain", "quiet"}) EXPECT_FALSE(has(command, flag)) << command << flag;
     EXPECT_TRUE(has(command, "output")) << command;
     EXPECT_THAT(text(std::string(command) + " --help"), testing::Not(HasSubstr("jsonl, samples"))) << command;
   }
@@ -191,6 +191,9 @@ TEST(Args, CommandsTakeOnlyOptionsWithAnEffect) {
     EXPECT_TRUE(has("bench", flag)) << flag;
   }
   EXPECT_TRUE(has("memory", "sort"));
+  EXPECT_TRUE(has("show", "quiet"));
+  EXPECT_FALSE(has("show", "explain"));
+  EXPECT_FALSE(has("calibrate", "verbose"));
   EXPECT_THAT(text("explain --help"), HasSubstr("one of table, json, jsonl;"));
   EXPECT_THAT(refusal("explain --columns name"), HasSubstr("unknown option '--columns'"));
 }
@@ -203,6 +206,19 @@ TEST(Args, VerifyTakesFilesAndMachineOptions) {
   EXPECT_THAT(refusal("verify"), HasSubstr("no file"));
   EXPECT_THAT(refusal("verify a --model small"), HasSubstr("unknown option '--model'"));
   EXPECT_THAT(refusal("verify a --threads 1,2"), HasSubstr("whole number"));
+  EXPECT_THAT(refusal("verify a --mode eager --mode compile"), EndsWith("--mode is given 2 times; give it once"));
+  EXPECT_THAT(text("verify --help"), Not(HasSubstr(",...")));
+  for (const char* const flag : {"oversubscribe", "bucket"})
+    EXPECT_THAT(refusal(fmt::format("verify a --{} 1", flag)), HasSubstr("unknown option")) << flag;
+}
+
+TEST(Args, CompareRejectsOptionsOfTheOtherKindOfComparison) {
+  for (const char* const option : {"--again", "--config end_to_end", "--mode eager", "--store a"})
+    EXPECT_THAT(refusal(fmt::format("compare a b {}", option)), HasSubstr("two files were given")) << option;
+  for (const char* const option : {"--anyway", "--allow-missing"}) {
+    EXPECT_THAT(refusal(fmt::format("compare --again {}", option)), HasSubstr("applies to two files")) << option;
+    EXPECT_EQ(refusal(fmt::format("compare a b {}", option)), "");
+  }
 }
 
 TEST(Args, ShowTakesAFilter) {

@@ -26,10 +26,22 @@ TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");
 }
 
-TEST(PlanningExit, FailsIfAPointFailed) {
-  const std::vector<ResolvedPoint> points{test::point_of({{"model", "small"}, {"context", "16"}})};
-  EXPECT_EQ(planning_exit(1, points), ExitCode::kOk);
-  EXPECT_EQ(planning_exit(1, points, /*any_failed=*/true), ExitCode::kFailed);
+TEST(PlanEach, FailedRecordFailsTheCommand) {
+  const std::vector<ResolvedPoint> points(2, test::point_of({{"model", "small"}, {"context", "16"}}));
+  const auto planned = [&](Status first) {
+    return plan_each(
+        points,
+        [&](const ResolvedPoint& point, const ShowStage&) {
+          PointResult result;
+          result.record.status = &point == points.data() ? first : Status::kOk;
+          return result;
+        },
+        [](const PointResult&) {});
+  };
+  EXPECT_EQ(planned(Status::kOk).points, 2U);
+  EXPECT_EQ(planning_exit(planned(Status::kOk), points), ExitCode::kOk);
+  EXPECT_EQ(planning_exit(planned(Status::kOutOfMemory), points), ExitCode::kOk);
+  EXPECT_EQ(planning_exit(planned(Status::kFailed), points), ExitCode::kFailed);
 }
 
 TEST(ProgressText, RoundsTimes) {

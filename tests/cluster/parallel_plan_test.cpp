@@ -415,6 +415,7 @@ TEST(ParallelAnswer, NamesTheTokensOfACost) {
 TEST(Prices, RejectWordsAndUnknownMachines) {
   EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
   EXPECT_EQ(parse_prices("own = 2.5\n", "p.toml", {priced_name("roofline:my/own.toml")}).at("own"), 2.5);
+  EXPECT_EQ(parse_prices("\"my.gpu\" = 2.5\n", "p.toml", {priced_name("roofline:my.gpu.toml")}).at("my.gpu"), 2.5);
   EXPECT_THROW(parse_prices("h100 = \"2\"\n", "p.toml"), Error);
   try {
     parse_prices("h10 = 2\n", "p.toml");

@@ -50,6 +50,7 @@ TEST(Synonyms, AcceptKeysWithHyphensOrUnderscores) {
   EXPECT_EQ(meant_flag("output_file"), "output-file");
   EXPECT_EQ(meant_flag("nonsense"), "nonsense");
   EXPECT_EQ(meant_value("dtype", "BF16"), "bfloat16");
+  EXPECT_EQ(meant_value("moments", "BF16"), "bfloat16");
   EXPECT_EQ(meant_value("data", "BF16"), "BF16");
 }
 

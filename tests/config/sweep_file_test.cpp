@@ -139,11 +139,12 @@ TEST(SweepFile, AcceptsKeysOfOtherTrainersOrSuggestsReplacements) {
   EXPECT_THAT(refusal("micro_batch_size = 4\ngradient_accumulation_steps = 4"),
               AllOf(StartsWith("a.toml:1:"), HasSubstr("the sequences of one step on all ranks")));
   EXPECT_EQ(refusal("data = [\"a.bin\", \"b.bin\"]\nmax_seq_length = 64"), "");
+  EXPECT_EQ(refusal("\"max_seq_length\" = 64"), "");
 }
 
 TEST(SweepFile, RejectsSectionsBracesAndMultiLineStrings) {
   for (const char* text :
-       {"[$]", "[[a]]", "a.b = 1", "'a' = 1", "$", " = 1", "context", "x = [1]\n]", "\xef\xbb\xbf[$]"}) {
+       {"[$]", "[[a]]", "a.b = 1", "'a'.b = 1", "'a = 1", "$", " = 1", "context", "x = [1]\n]", "\xef\xbb\xbf[$]"}) {
     EXPECT_THAT(refusal(text), HasSubstr("not of the form 'key = value'")) << text;
   }
   for (const char* text : {"context = [}", "context = [1, }", "x = \"a\\\"\" }", "x = '\\' {"}) {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 
 #include "data/written_file.h"
@@ -213,6 +214,13 @@ TEST(TokenData, ChecksTokensAgainstTheVocabulary) {
   const WrittenFile negative("c.npy", npy("'<i8'", "(3,)", raw<int64_t>({5, -100, 7})));
   EXPECT_SAYS(error_of([&] { TokenData(negative.path(), DataFormat::kAuto).check_vocabulary(100); }),
               "token -100 at position 1");
+  const int64_t too_large = int64_t{1} << 31U;  // more than --vocab accepts
+  for (const int64_t token : {too_large, std::numeric_limits<int64_t>::max()}) {
+    const WrittenFile huge("d.npy", npy("'<i8'", "(3,)", raw<int64_t>({5, token, 7})));
+    const std::string refusal = error_of([&] { TokenData(huge.path(), DataFormat::kAuto).check_vocabulary(100); });
+    EXPECT_SAYS(refusal, "token " + std::to_string(token) + " at position 1");
+    EXPECT_EQ(refusal.find("--vocab"), std::string::npos) << refusal;
+  }
   const WrittenFile text("a.txt", "az");
   const std::string advice = error_of([&] { TokenData(text.path(), DataFormat::kAuto).check_vocabulary('z'); });
   EXPECT_SAYS(advice, "position 1 (byte 1)");

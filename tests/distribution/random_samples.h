@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/random.h"
 
 namespace laptime {
 

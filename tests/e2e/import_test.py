@@ -80,6 +80,27 @@ class Import(ProgramTest):
         self.assertEqual(other[1], "same")
         self.assertNotEqual(other[0], first[1])
 
+    def test_keeps_a_run_on_several_machines_together(self):
+        record = self.stored(self.other)[0]
+        machines = ["AMD EPYC, 2 cores", "AMD EPYC, 4 cores", ""]  # the last point was lost
+        launched = [record | {"fingerprint": machine, "run": "same", "label": machine} for machine in machines]
+        (self.folder / "launched.json").write_text(json.dumps(launched))
+        third = self.folder / "third.sqlite"
+        for source in ("launched.json", self.store):
+            for _ in range(2):
+                self.assert_ok(self.laptime("import", source, "--store", third if source == self.store else self.store))
+        for store in (self.store, third):
+            self.assertEqual([stored["run"] for stored in self.stored(store)], ["same"] * 3)
+
+        fourth = self.folder / "fourth.sqlite"
+        (self.folder / "mine.json").write_text(json.dumps(record | {"fingerprint": "mine", "run": "same"}))
+        self.assert_ok(self.laptime("import", "mine.json", "--store", fourth))
+        for source in ("launched.json", third, "launched.json"):
+            self.assert_ok(self.laptime("import", source, "--store", fourth))
+        runs = Counter(stored["run"] for stored in self.stored(fourth))
+        self.assertEqual(sorted(runs.values()), [1, 3])
+        self.assertEqual(runs["same"], 1)
+
     def test_orders_imported_records_by_date(self):
         record = self.stored(self.other)[0]
         older = record | {"created": "2020-01-02T10:15:00Z", "run": "2020-01-02T10:15:00Z-1", "label": "older"}

@@ -1,6 +1,7 @@
 """Points run by launchers (env, fake ssh, mpirun) give the same records as a local sweep, even after kills."""
 
 import os
+import resource
 import shutil
 import signal
 import unittest
@@ -139,6 +140,41 @@ class LostPoints(LauncherTest):
         self.assertEqual(record["status"], "interrupted")
         self.assertTrue(record["reason"].endswith("; tried twice"), record["reason"])
         self.assert_nothing_is_left()
+
+    def test_a_lost_retry_keeps_the_first_result(self):
+        starts = self.folder / "starts"
+        launcher = f"sh -c 'echo >> {starts}; test $(wc -l < {starts}) -gt 2 && exit 7; exec \"$@\"' sh"  # probe, point
+        sweep = self.start("bench", *LONG, "--store", self.store, "--launcher", launcher)
+        os.kill(self.parent_of(self.busy_point()), signal.SIGTERM)
+        _, errors = sweep.communicate(timeout=60)
+        self.assertEqual(sweep.returncode, 1, errors)
+        [record] = self.stored()
+        self.assertEqual(record["status"], "interrupted")
+        self.assertTrue(record["reason"].endswith("; tried twice"), record["reason"])
+        self.assertGreater(len(record["time"]["step"]["samples"]), 0)
+
+    def test_control_c_before_a_retry_keeps_the_first_result(self):
+        sweep = self.start("bench", *LONG, *seeds(1, 2), "--store", self.store, "--launcher", "env")
+        first = self.busy_point()
+        os.kill(self.parent_of(first), signal.SIGTERM)
+        self.busy_point(other_than=first)
+        sweep.send_signal(signal.SIGINT)
+        _, errors = sweep.communicate(timeout=60)
+        self.assertEqual(sweep.returncode, 130, errors)
+        records = self.stored()
+        self.assertEqual([(record["config"]["seed"], record["status"]) for record in records],
+                         [(1, "interrupted"), (2, "interrupted")])
+        for record in records:
+            self.assertGreater(len(record["time"]["step"]["samples"]), 0)
+            self.assertNotIn("tried twice", record["reason"])
+
+    def test_starts_fewer_points_at_once_if_files_are_limited(self):
+        limit = 40
+        done = self.bench(*POINT, *seeds(1, 20), "--launcher", "env", "--jobs", "20",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+        self.assert_ok(done)
+        self.assertEqual([record["status"] for record in self.stored()], ["ok"] * 20)
+        self.assertNotIn("store", done.stderr)
 
     def test_control_c_keeps_samples_and_leaves_no_processes(self):
         sweep = self.start("bench", *LONG, *seeds(1, 3), "--store", self.store, "--launcher", self.fake_ssh(), "--jobs", "2")

@@ -173,10 +173,17 @@ class ModelFolder(ProgramTest):
         sizes = {"gpt2": 33, "gpt_neox": 31, "gpt_neox_sequential": 16, "llama": 33, "llama3_tied": 32, "qwen2": 24, "qwen3": 29}
         stated = json.loads((FOLDERS / "memory.json").read_text())
         for name, context in sizes.items():
-            done = self.laptime("memory", "--model", FOLDERS / name, "--context", str(context), "--batch", "2", "--pass",
-                                "forward_backward", "--store", "none", "--output", "json")
-            self.assert_ok(done)
-            found = {(one["kind"], one.get("subject")): one for one in json.loads(done.stdout)[0]["findings"]}
+            step = ["memory", "--model", FOLDERS / name, "--context", str(context), "--batch", "2", "--pass",
+                    "forward_backward", "--store", "none", "--output", "json"]
+            findings = {}
+            for dtype in ("float32", "bfloat16"):
+                done = self.laptime(*step, "--dtype", dtype)
+                self.assert_ok(done)
+                findings[dtype] = {(one["kind"], one.get("subject")): one for one in json.loads(done.stdout)[0]["findings"]}
+            if not name.startswith("gpt"):
+                saved = findings["bfloat16"]["saved_for_backward", None]["bytes"]
+                self.assertEqual(saved, stated[name]["saved_bytes_bfloat16"], name)
+            found = findings["float32"]
             self.assertEqual(found["saved_for_backward", None]["bytes"], stated[name]["saved_bytes"], name)
             tokens = 2 * 2 * context * 8
             own = found["memory_share", "parameters"]["bytes"] + tokens

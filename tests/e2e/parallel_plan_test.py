@@ -57,6 +57,19 @@ class ParallelPlan(ProgramTest):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(f"'{prices}' has no price of a100, b200; add a line for each, such as a100 = 2.5", done.stderr)
 
+    def test_rejects_one_price_for_two_machine_files(self):
+        (self.folder / "a").mkdir()
+        files = ["roofline:a/my.gpu.toml", "roofline:my.gpu.toml"]
+        for file in files:
+            (self.folder / file.removeprefix("roofline:")).write_text((ROOT / "machines/h100.toml").read_text())
+        (self.folder / "prices.toml").write_text('"my.gpu" = 2.0\n')
+        words = ["--model", "small", "--store", "none", "--ranks", "1", "--price-file", "prices.toml", "--device"]
+        self.assertGreater(self.tables(*words, files[0])["parallel"][0]["cost"], 0)
+        done = self.laptime("plan", *words, ",".join(files))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        for file in files:
+            self.assertIn(file, done.stderr)
+
     def test_best_names_the_fastest_and_the_next_three(self):
         done = self.laptime("plan", *ON_H100, "--ranks", "8", "--best")
         self.assert_ok(done)
@@ -93,6 +106,7 @@ class ParallelPlan(ProgramTest):
                                (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
                                (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
                                (["--device", "h100", "--ranks", "8", "--largest"], "--ranks excludes --largest"),
+                               (["--device", "h100", "--ranks", "8", "--oversubscribe"], "--ranks excludes --oversubscribe"),
                                (["--device", "h100", "--ranks", "8", "--delay", "matmul=10ms"], "--ranks excludes --delay"),
                                (["--device", "h100", "--ranks", "8", "--optimizer-in-backward"], "--ranks excludes --optimizer"),
                                (["--published", "no.csv"], "leave out --model"),

@@ -15,7 +15,7 @@ def total(table: list, key: str = "total_s") -> float:
 
 class Profile(ProgramTest):
     def profile(self, *words) -> list[dict]:
-        done = self.laptime("profile", *TINY, *QUICK, "--output", "json", "--top", "0", *words)
+        done = self.laptime("profile", *TINY, *QUICK, "--output", "json", *words)
         self.assert_ok(done)
         return json.loads(done.stdout)
 

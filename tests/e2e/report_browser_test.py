@@ -68,6 +68,11 @@ class ReportInBrowser(ReportTest):
                 self.assertRegex(label, r"\.$", name)
             self.assertLessEqual(self.overflow(), 0)
 
+    def test_uncertainties_are_written_as_in_tables(self):
+        self.open()
+        for value, text in ((0, "±0 %"), (0.0002, "±0.1 %"), (0.0034, "±0.3 %"), (0.026, "±3 %"), (2.5, "±250 %"), (None, "")):
+            self.assertEqual(self.chromium.run(f"charts.text.error({json.dumps(value)})"), text)
+
     def test_first_screen_shows_a_chart_with_its_summary(self):
         self.open()
         top, bottom, says = self.chromium.run("""["chart-time", "says-time"].flatMap(id => {
@@ -184,6 +189,14 @@ class ReportInBrowser(ReportTest):
             order = self.chromium.run("[...document.querySelectorAll('#compare tbody tr')].map(one => Number(one.dataset.index))")
             times = [points[index]["time"]["median_s"] for index in order]
             self.assertEqual(times, sorted(times, reverse=down))
+
+    def test_samples_have_the_numbers_of_their_steps(self):
+        self.open()
+        point = {"warmup_s": [3, 2], "samples_s": [1, 1.5], "steps_per_sample": 4}
+        steps = self.chromium.run(f"charts.steps({json.dumps(point)}).map(({{step, kind}}) => [step, kind])")
+        self.assertEqual(steps, [[1, "warm-up"], [2, "warm-up"], [6, "sample of 4 steps"], [10, "sample of 4 steps"]])
+        self.assertEqual(self.chromium.run(f"charts.steps({json.dumps(point | {'steps_per_sample': 1})}).at(-1)"),
+                         {"step": 4, "kind": "sample", "time_s": 1.5})
 
     def test_pages_without_traces_or_times_work(self):
         self.assert_ok(self.bench("--device", "h100,rtx4090", "--model", "small,2.7B", "--context", "128,512,65536", "--mode",

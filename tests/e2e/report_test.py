@@ -39,6 +39,13 @@ class ReportFromRecords(ReportTest):
         self.assert_ok(self.report("mode = compile", "--html", "one.html"))
         self.assertEqual(len(self.page_of(self.folder / "one.html")["points"]), 1)
 
+    def test_says_that_the_store_is_empty(self):
+        self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
+        with closing(sqlite3.connect(self.store)) as store, store:
+            store.execute("DELETE FROM records")
+        done = self.report("--html", "page.html")
+        self.assertEqual((done.returncode, done.stderr), (2, "laptime report: the store has no records yet\n"))
+
     def test_rejects_bad_input_and_keeps_files(self):
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
         before = self.store.read_bytes()

@@ -78,6 +78,13 @@ TEST(Records, GoogleBenchmarkRejectsPredictionsAmongMeasurements) {
   EXPECT_THAT(test::error_of([&] { google_benchmark(reversed, {}); }), HasSubstr("predicted = false"));
 }
 
+TEST(Records, GoogleBenchmarkSuggestsAFilterThatAShellAccepts) {
+  std::vector<TracedRecord> records{{predicted_record(), {}}, {sample_record(), {}}};
+  records[0].record.config.json()["device"] = "roofline:it's.toml";
+  EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }),
+              HasSubstr(R"(filter "device = \"roofline:it's.toml\"")"));
+}
+
 TEST(Records, HyperfineMarksPredictions) {
   const std::vector<TracedRecord> records{{predicted_record(), {}}, {sample_record(), {}}};
   const Json results = Json::parse(hyperfine(records, {}))["results"];
@@ -134,6 +141,21 @@ TEST(Records, GoogleBenchmarkMergesRunsOfOnePointIntoRepetitions) {
   records[0].record.config.json()["budget"] = 5;
   const Json json = Json::parse(google_benchmark(records, {}));
   EXPECT_EQ(json["benchmarks"][0]["repetitions"], 12);
+}
+
+TEST(Records, GoogleBenchmarkStatesTheFiguresOfEachSamplesRecord) {
+  std::vector<TracedRecord> records(2, {sample_record(), {}});
+  for (const int64_t i : {0, 1}) {
+    records[static_cast<size_t>(i)].record.memory.peak_bytes = 1000 + i;
+    records[static_cast<size_t>(i)].record.flops.mfu_measured = 0.5 + 0.125 * static_cast<double>(i);
+  }
+  const Json rows = Json::parse(google_benchmark(records, {}))["benchmarks"];
+  const Json& first = rows[12];  // after the phase's rows
+  const Json& last = rows[23];
+  EXPECT_EQ(first["peak_memory"], 1000);
+  EXPECT_EQ(first["mfu_measured"], 0.5);
+  EXPECT_EQ(last["peak_memory"], 1001);
+  EXPECT_EQ(last["mfu_measured"], 0.625);
 }
 
 TEST(Records, HyperfineSeparatesDifferentMeasurements) {

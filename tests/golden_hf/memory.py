@@ -1,9 +1,10 @@
-"""Bytes that models of transformers save for backward, and their peak, in an eager float32 step of forward and backward.
+"""Bytes that models of transformers save for backward, and their peak, in an eager step of forward and backward.
 
     python memory.py DIR ...   prints the JSON of memory.json for folders made by golden_hf.py
 
-`saved_bytes`: size of the storages that autograd saves, without parameters. `peak_bytes`: the most bytes allocated at
-once, without parameters and tokens. PyTorch's CPU allocator counts exactly the bytes that ops request.
+`saved_bytes`: size of the storages that autograd saves, without parameters, in float32; `saved_bytes_bfloat16`: the
+same under the autocast of golden_hf.py. `peak_bytes`: the most bytes allocated at once in float32, without parameters
+and tokens. PyTorch's CPU allocator counts exactly the bytes that ops request.
 """
 
 import json
@@ -13,6 +14,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
+
+from golden_hf import CudaAutocast
 
 
 def loss_of(model, tokens, targets):
@@ -36,6 +39,11 @@ def saved_bytes(model, tokens, targets):
     return sum(saved.values())
 
 
+def saved_bytes_bfloat16(model, tokens, targets):
+    with CudaAutocast(torch.bfloat16):
+        return saved_bytes(model, tokens, targets)
+
+
 def peak_bytes(model, tokens, targets):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profiler:
         loss_of(model, tokens, targets).backward()
@@ -51,9 +59,9 @@ def memory(folder):
     values = load_file(folder / "values.safetensors")
     tokens, targets = values["tokens"].long(), values["targets"].long()
     figures = {}
-    for name, measure in (("saved_bytes", saved_bytes), ("peak_bytes", peak_bytes)):
+    for measure in (saved_bytes, saved_bytes_bfloat16, peak_bytes):
         model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).train()
-        figures[name] = measure(model, tokens, targets)
+        figures[measure.__name__] = measure(model, tokens, targets)
     return figures
 
 

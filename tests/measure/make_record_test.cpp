@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/json.h"
 #include "config/fields_json.h"
 #include "model/parameters.h"
@@ -20,17 +22,7 @@ using testing::Not;
 class MakeRecord : public testing::Test {
  protected:
   MakeRecord() {
-    const RunConfig config = test::point_of({{"d-model", "32"},
-                                             {"num-layers", "1"},
-                                             {"num-heads", "2"},
-                                             {"vocab", "64"},
-                                             {"context", "16"},
-                                             {"batch", "2"},
-                                             {"device", "roofline:h100"},
-                                             {"warmup", "1"},
-                                             {"steps", "2"}})
-                                 .config;
-    prepared_ = prepare(config, find_device(config), {});
+    prepared_ = prepared_point({});
     described_.name = "point";
     described_.setup.plan = 0.5;
     described_.setup.kernel_trial = 0.25;
@@ -45,6 +37,21 @@ class MakeRecord : public testing::Test {
     run_.base_rss_bytes = 10;
     run_.peak_bytes = 20;
     run_.limits.product_flops = 1e9;
+  }
+
+  static Prepared prepared_point(const test::Options& more) {
+    const RunConfig config = test::point_of({{"d-model", "32"},
+                                             {"num-layers", "1"},
+                                             {"num-heads", "2"},
+                                             {"vocab", "64"},
+                                             {"context", "16"},
+                                             {"batch", "2"},
+                                             {"device", "roofline:h100"},
+                                             {"warmup", "1"},
+                                             {"steps", "2"}},
+                                            more)
+                                 .config;
+    return prepare(config, find_device(config), {});
   }
 
   // Forward takes 1 s, backward 2 s, the optimizer 0.5 s and the residue 0.5 s, all multiplied by `scale`.
@@ -102,6 +109,36 @@ TEST_F(MakeRecord, RatesFollowFromTheMedian) {
   const auto figure = [&](const char* metric) { return find_metric(metric)->read(result).value_or(0); };
   EXPECT_DOUBLE_EQ(figure("mfu_causal"), (flops - 1.5 * summary.attention_flops) / 8 / 1e9);
   EXPECT_DOUBLE_EQ(figure("mfu_6n"), 6.0 * static_cast<double>(summary.parameter_count) * 2 * 16 / 8 / 1e9);
+}
+
+TEST_F(MakeRecord, CountsTheUpdateOfAllParametersOnce) {
+  const auto optimizer_flops = [&](const char* mode, test::Options ranks) {
+    for (const auto& [flag, value] : {std::pair{"device", "cpu"}, {"threads", "1"}, {"vocab", "63"}, {"batch", "12"}})
+      ranks.emplace_back(flag, value);
+    ranks.emplace_back("mode", mode);
+    prepared_ = prepared_point(ranks);
+    return record().flops.optimizer.value();
+  };
+  // 4 ranks divide every parameter; 3 ranks divide only the embedding and the head.
+  for (const char* const mode : {"eager", "compile"}) {
+    const double alone = optimizer_flops(mode, {});
+    const double error = std::string_view(mode) == "eager" ? 1e-3 * alone : 0;  // operations on scalars
+    for (const char* const ranks : {"3", "4"}) {
+      for (const char* const shard : {"none", "optimizer", "gradients", "parameters"}) {
+        EXPECT_NEAR(optimizer_flops(mode, {{"ranks", ranks}, {"shard", shard}, {"oversubscribe", "true"}}), alone,
+                    error)
+            << mode << ' ' << ranks << ' ' << shard;
+      }
+    }
+  }
+}
+
+TEST(SchemaPage, NamesEveryClassOfWork) {
+  std::ifstream page(LAPTIME_SOURCE_DIR "/docs/record_schema.md");
+  std::string row;
+  while (std::getline(page, row) && !row.starts_with("| `classes[].class`")) {}
+  for (size_t i = 0; i < kWorkClassCount; ++i)
+    EXPECT_THAT(row, HasSubstr(fmt::format("`{}`", name_of(static_cast<WorkClass>(i)))));
 }
 
 TEST_F(MakeRecord, ExplainsMfuAboveOne) {

@@ -82,6 +82,10 @@ TEST(ConfigJson, UsesTransformersDefaults) {
   EXPECT_EQ(small.d_ff, 256);
   EXPECT_TRUE(small.weight_tie);
   EXPECT_EQ(small.attn_pdrop, 0.1);
+  Json unbounded = gpt2();
+  unbounded.erase("n_positions");
+  EXPECT_EQ(parse(unbounded).max_context, 1024);
+  EXPECT_EQ(parse(unbounded).context_length, 1024);
   const ModelConfig neox = parse(gpt_neox());
   EXPECT_EQ(neox.rotary_share, 0.25);
   EXPECT_TRUE(neox.parallel_residual);
@@ -95,6 +99,7 @@ TEST(ConfigJson, UsesTransformersDefaults) {
   qwen2["num_key_value_heads"] = 2;
   EXPECT_FALSE(parse(qwen2).max_context);
   qwen2["use_sliding_window"] = true;
+  qwen2["max_window_layers"] = 0;
   EXPECT_EQ(parse(qwen2).max_context, 4096);
 }
 
@@ -155,6 +160,7 @@ TEST(ConfigJson, RejectsKeysThatChangeTheComputation) {
       {gpt2(), "scale_attn_weights", false},
       {gpt2(), "reorder_and_upcast_attn", true},
       {gpt2(), "activation_function", "relu"},
+      {gpt2(), "activation_function", "gelu_pytorch_tanh"},
       {gpt2(), "add_cross_attention", true},
       {llama(), "compression_config", Json{{"quantization_status", "compressed"}}},
       {gpt2(), "pruned_heads", Json{{"0", Json::array({1})}}},
@@ -229,7 +235,27 @@ TEST(ConfigJson, SlidingWindowLimitsTheContext) {
   qwen["use_sliding_window"] = false;
   EXPECT_FALSE(parse(qwen).max_context.has_value());
   qwen["use_sliding_window"] = true;
+  qwen["max_window_layers"] = 1;
   EXPECT_EQ(parse(qwen).max_context, 128);
+}
+
+TEST(ConfigJson, LayersBeforeMaxWindowLayersDoNotSlide) {
+  for (const char* const type : {"qwen2", "qwen3"}) {
+    Json qwen = llama();
+    qwen["model_type"] = type;
+    qwen["num_key_value_heads"] = 2;
+    qwen["sliding_window"] = 1024;
+    qwen["use_sliding_window"] = true;
+    qwen["num_hidden_layers"] = 28;
+    EXPECT_FALSE(parse(qwen).max_context.has_value()) << type;  // max_window_layers is 28 by default
+    EXPECT_EQ(parse(qwen).context_length, 2048) << type;
+    qwen["num_hidden_layers"] = 29;
+    EXPECT_EQ(parse(qwen).max_context, 1024) << type;
+    qwen["max_window_layers"] = 29;
+    EXPECT_FALSE(parse(qwen).max_context.has_value()) << type;
+    qwen["layer_types"] = Json::array({"sliding_attention"});  // decides alone if present
+    EXPECT_EQ(parse(qwen).max_context, 1024) << type;
+  }
 }
 
 TEST(ConfigJson, ErrorNamesMissingOrMalformedKeys) {

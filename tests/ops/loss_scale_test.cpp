@@ -39,12 +39,16 @@ LAPTIME_CONFORMANCE(UnscaleGradient, unscale_rows());
 std::vector<ConformanceCase> assign_unless_rows() {
   std::vector<ConformanceCase> rows;
   for (const double skip : {0.0, 1.0}) {
-    const Operand any{.shape = {33, 65}, .dtype = DType::kFloat32};
-    rows.push_back({.op = &kAssignUnless,
-                    .inputs = {any, any, scalar(DType::kBool, skip)},
-                    .dtypes = {DType::kFloat32},
-                    .arrangements = dense_arrangements(),
-                    .slack = 0});
+    // The state is bfloat16 if moments are (--moments bfloat16).
+    for (const DType state : {DType::kFloat32, DType::kBFloat16}) {
+      rows.push_back({.op = &kAssignUnless,
+                      .inputs = {{.shape = {33, 65}, .dtype = state},
+                                 {.shape = {33, 65}, .dtype = DType::kFloat32},
+                                 scalar(DType::kBool, skip)},
+                      .dtypes = {DType::kFloat32},
+                      .arrangements = dense_arrangements(),
+                      .slack = 0});
+    }
   }
   return rows;
 }

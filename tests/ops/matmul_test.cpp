@@ -14,8 +14,8 @@
 #include <memory>
 
 #include "backend/cpu/cpu_backend.h"
-#include "base/fields.h"
 #include "base/isa.h"
+#include "base/random.h"
 #include "ops/kernels_cpu.h"
 #include "support/conformance.h"
 #include "support/products.h"

@@ -178,6 +178,42 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
+TEST(Page, SharedRowOfSmallKernelsHasTheBoundOfItsSum) {
+  MadeTrace made;
+  const auto add = [&](const char* kernel, double flops, int64_t bytes) {
+    made.launch({.phase = "forward",
+                 .scope = "",
+                 .part = "",
+                 .range = "",
+                 .op = kernel,
+                 .work_class = "elementwise",
+                 .kernel = kernel,
+                 .signature = "",
+                 .flops = flops,
+                 .bytes = bytes});
+  };
+  add("large", 1e6, 1000);
+  add("first", 10, 3000);    // the memory takes longer
+  add("second", 1e6, 1000);  // arithmetic takes longer, also in the sum
+  made.trace.steps.push_back({0, 0.01, {9'000'000, 30'000, 20'000}});
+  made.trace.peak_flops = 1e12;
+  made.trace.bandwidth = 1e10;
+  PageInput input = five_points();
+  input.traces.front() = made.trace;
+  const nlohmann::ordered_json kernels = data_of(input)["traces"][0]["kernels"];
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[1]["kernels"], 2);
+  EXPECT_EQ(kernels[1]["bound"], "compute");
+}
+
+TEST(Page, TraceOfThePassBackwardTakesAsLongAsForwardAndBackward) {
+  PageInput input{{made_record("128", "float32", "eager", {{"forward", 1}, {"backward", 2}})}, {timed_trace()}};
+  input.records.front().config.json()["pass"] = "backward";
+  const nlohmann::ordered_json page = data_of(input);
+  EXPECT_EQ(page["points"][0]["time"]["median_s"], 2);
+  EXPECT_EQ(page["traces"][0]["step_s"], 3);
+}
+
 TEST(Page, PeaksAreThePredictedOnesWithAndWithoutATrace) {
   PageInput input = five_points();
   constexpr int64_t kPeak = int64_t{1} << 22;  // more than the tensors of the trace request
@@ -231,6 +267,17 @@ TEST(Page, CroppedPointsCountAsDifferentWork) {
   EXPECT_THAT(data_of(input)["groups"][0]["points"], ElementsAre(0, 1, 2));
 }
 
+TEST(Page, PointsOfDifferentModelsCountAsDifferentWork) {
+  PageInput input = five_points();
+  input.records.resize(2);
+  input.traces.resize(2);
+  input.records[1].name += "/projections:true";
+  input.records[1].config.json()["projections"] = true;
+  const nlohmann::ordered_json page = data_of(input);
+  EXPECT_FALSE(page["points"][1].contains("ratio"));
+  EXPECT_EQ(page["axes"][0]["key"], "projections") << "axes of the work come before those of how it is done";
+}
+
 TEST(Page, RatiosOfFewSamplesHaveAnInterval) {
   PageInput input = five_points();
   for (Record& record : input.records) record.time["step"] = make_time_stats(std::vector{1.0, 1.1});
@@ -250,6 +297,15 @@ TEST(Page, SingleSamplesHaveAnUnknownSpread) {
   EXPECT_THAT(page["points"][0]["sentences"]["trust"].get<std::string>(), HasSubstr("single sample"));
 }
 
+TEST(Page, StatesTheStepsOfASample) {
+  PageInput input = five_points();
+  input.records[0].stopping.steps_per_sample = 12;
+  input.records[1].stopping.steps_per_sample.reset();
+  const nlohmann::ordered_json points = data_of(input)["points"];
+  EXPECT_EQ(points[0]["steps_per_sample"], 12);
+  EXPECT_EQ(points[1]["steps_per_sample"], 1);
+}
+
 TEST(Page, StatesHowLongATrainingRunTakes) {
   PageInput input = five_points();
   const auto training_of = [&] { return data_of(input)["points"][0]["sentences"]["training"].get<std::string>(); };
@@ -257,6 +313,9 @@ TEST(Page, StatesHowLongATrainingRunTakes) {
   input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // 3600 steps of one second each
   EXPECT_THAT(training_of(), HasSubstr("60 min"));
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
+  input.records[0].prediction.time["step"] = 1;
+  input.records[0].status = Status::kInterrupted;
+  EXPECT_EQ(training_of(), "") << "the page shows no time of an interrupted point";
 }
 
 TEST(Page, PointsThatDoDifferentWorkHaveNoRatio) {

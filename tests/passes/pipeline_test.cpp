@@ -21,7 +21,8 @@ TEST(Pipeline, ReportsItsPassesInOrder) {
   EXPECT_EQ(passes_of(Pass::kStep, Precision::kFloat32),
             (std::vector<std::string>{"model", "decompose", "differentiate", "dead_code"}));
   EXPECT_EQ(passes_of(Pass::kForward, Precision::kBFloat16),
-            (std::vector<std::string>{"model", "decompose", "autocast", "differentiate", "dead_code", "cut_forward"}));
+            (std::vector<std::string>{"model", "decompose", "autocast", "decompose", "differentiate", "dead_code",
+                                      "cut_forward"}));
 }
 
 // `--pass backward` also runs forward, because backward is timed within a step; only `step` has an optimizer.
@@ -42,6 +43,34 @@ TEST(Pipeline, StepHasThePhasesOfItsPass) {
   EXPECT_EQ(phases_of(Pass::kBackward), (std::vector<Phase>{Phase::kForward, Phase::kBackward}));
   EXPECT_EQ(phases_of(Pass::kForwardBackward), (std::vector<Phase>{Phase::kForward, Phase::kBackward}));
   EXPECT_EQ(phases_of(Pass::kStep), (std::vector<Phase>{Phase::kForward, Phase::kBackward, Phase::kOptimizer}));
+}
+
+// transformers' head is an nn.Linear, whose weight gradient arrives contiguous.
+TEST(Eager, GradientOfTheHeadOfTransformersNeedsNoCopy) {
+  for (const Edition edition :
+       {Edition::kGpt2Hf, Edition::kLlama, Edition::kQwen2, Edition::kQwen3, Edition::kGptNeox}) {
+    const RunConfig config = tiny_config(edition);
+    const Shape head{config.model.vocab_size, config.model.d_model};
+    const Graph graph = step_graph(config, eager_options(config));
+    for (const Node& node : graph.nodes) {
+      const bool copies = std::string_view(node.op->name) == "contiguous";
+      EXPECT_FALSE(copies && graph.value(node.outputs[0]).type.shape() == head) << name_of(edition);
+    }
+  }
+}
+
+// The norms of each head of q and k read 16-bit values. transformers converts them to float32 once, and rounds x rstd
+// before multiplying by the weight.
+TEST(Eager, NormOfSixteenBitValuesCastsAsItsModuleDoes) {
+  const RunConfig config = tiny_config(Edition::kQwen3, Precision::kBFloat16);
+  const Graph graph = step_graph(config, eager_options(config));
+  std::vector<std::string> casts;
+  for (const Node& node : graph.nodes) {
+    const bool is_forward = node.annotations.phase == Phase::kForward;
+    if (is_forward && std::string_view(node.op->name) == "cast" && node.annotations.scope == "layers.0.attn.q_norm")
+      casts.emplace_back(name_of(graph.value(node.outputs[0]).type.dtype));
+  }
+  EXPECT_EQ(casts, (std::vector<std::string>{"float32", "bfloat16"}));
 }
 
 TEST(Compile, MatchesEagerLosses) {

@@ -301,6 +301,27 @@ TEST(Plan, EagerVariableKeepsItsValueAlive) {
   EXPECT_EQ(peak(true, true), 3 * 4000);  // the variable now holds b
 }
 
+// A copy in autocast's cache belongs to no function. PyTorch empties the cache when the forward phase of a micro-batch
+// ends, and backward then frees the copy after its last use.
+TEST(Plan, VariableOfNoFunctionDiesWithTheForwardOfItsMicroBatch) {
+  Builder build;
+  const ValueId x = build.source("x", floats({1000}), Role::kInput);
+  for (const char* name : {"first", "second"}) {
+    build.current.phase = Phase::kForward;
+    const ValueId copy = build.hold(neg(build, x), "w");
+    const ValueId y = neg(build, exp(build, copy));
+    build.current.phase = Phase::kBackward;
+    build.output(name, sum_all(build, neg(build, y)));
+  }
+  const Plan plan = make_plan(build.finish(), one_kernel);
+  expect_sound(plan);
+  ASSERT_EQ(plan.steps.size(), 10U);
+  const std::vector<Life> lives = lives_of(plan);
+  const auto last_use = [&](size_t step) { return lives[static_cast<size_t>(plan.steps[step].out[0].buffer)].last; };
+  EXPECT_EQ(last_use(0), 2);  // forward is steps 0 to 2 and 5 to 7
+  EXPECT_EQ(last_use(5), 7);
+}
+
 TEST(Plan, FlopsAreSummedByPhase) {
   Builder build;
   const ValueId a = build.source("a", floats({3, 4}), Role::kParameter);

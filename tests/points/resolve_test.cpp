@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
+#include "base/proc_text.h"
 #include "config/model_presets.h"
 #include "config/option_table.h"
 #include "model/model_card.h"
@@ -58,21 +60,42 @@ TEST(Resolve, Editions2026AndGpt2HaveTheirOwnDefaults) {
   EXPECT_EQ(gpt2.optimizer, Optimizer::kTorch);
 }
 
-// Help texts such as "256; 2024: 128; 8B: 32768" for --context state the defaults that resolve fills in.
+// The parts of a list, without the spaces after its separators.
+std::vector<std::string> parts(std::string_view list, char separator) {
+  std::vector<std::string> found;
+  for (const std::string_view part : split(list, separator))
+    found.emplace_back(part.substr(part.find_first_not_of(' ')));
+  return found;
+}
+
+// Help texts such as "256; 2024: 128; 8B: 32768" for --context state the defaults that resolve fills in: first that of
+// editions without an entry of their own.
 TEST(Resolve, HelpStatesTheResolvedDefaults) {
-  for (const std::string_view flag : {"vocab", "context", "batch", "weight-tie", "bias", "seed"}) {
-    std::string words(find_option<RunConfig>(flag).value().otherwise);
-    EXPECT_EQ(option_text(config_of({}), flag), words.substr(0, words.find(';'))) << flag;
-    while (words.find("; ") != std::string::npos) {
-      words.erase(0, words.find("; ") + 2);
-      const size_t colon = words.find(':');
-      const std::string name = words.substr(0, colon);
-      const std::vector<std::string_view> editions = names_of_choices<Edition>();
-      const bool is_edition = std::find(editions.begin(), editions.end(), name) != editions.end();
+  for (const std::string_view flag : {"vocab", "context", "batch", "weight-tie", "bias", "seed", "optimizer",
+                                      "attention-bias", "mlp-bias", "parallel-residual", "rotary-share"}) {
+    std::string_view words = find_option<RunConfig>(flag).value().otherwise;
+    const std::string_view of_model = "the named model's, otherwise ";
+    if (words.starts_with(of_model)) words.remove_prefix(of_model.size());
+    const std::vector<std::string> entries = parts(words, ';');
+    std::map<std::string, std::string, std::less<>> stated;
+    for (const std::string_view edition : names_of_choices<Edition>()) stated.emplace(edition, entries.front());
+    for (size_t i = 1; i < entries.size(); ++i) {
+      const size_t colon = entries[i].find(": ");
+      for (const std::string& name : parts(entries[i].substr(0, colon), ','))
+        stated[name] = entries[i].substr(colon + 2);
+    }
+    for (const auto& [name, expected] : stated) {
+      const bool is_edition = std::ranges::count(names_of_choices<Edition>(), name) > 0;
       const RunConfig config = config_of({{is_edition ? "edition" : "model", name}});
-      EXPECT_EQ(option_text(config, flag), words.substr(colon + 2, words.find(';') - colon - 2)) << flag << ' ' << name;
+      const std::string found = option_text(config, flag).value();
+      EXPECT_EQ(found == "auto" ? "1" : found, expected) << flag << ' ' << name;  // auto: the whole head is rotated
     }
   }
+}
+
+TEST(Resolve, GivenWidthScalesTheFeedForwardLayerOfPresetsOnly) {
+  EXPECT_EQ(config_of({{"model", "small"}, {"d-model", "1536"}}).model.d_ff, 6144);
+  EXPECT_EQ(config_of({{"model", "SmolLM2-135M"}, {"d-model", "1152"}}).model.d_ff, 1536);
 }
 
 TEST(Resolve, GivenOptionsOverrideTheEdition) {
@@ -201,10 +224,16 @@ TEST(Resolve, RejectsBadOptions) {
   EXPECT_THROW(resolve({{"context", "x"}}), Error);
 }
 
-TEST(Precision, MixedIsBfloat16IfTheDeviceSupportsIt) {
-  EXPECT_EQ(autocast_dtype(Precision::kMixed, true), DType::kBFloat16);
-  EXPECT_EQ(autocast_dtype(Precision::kMixed, false), DType::kFloat16);
-  EXPECT_EQ(autocast_dtype(Precision::kBFloat16, false), DType::kBFloat16);
+TEST(Resolve, MemoryLimitChoosesRecomputationExceptForRanks) {
+  EXPECT_EQ(config_of({{"memory-limit", "1GiB"}}).recompute, "auto");
+  EXPECT_EQ(config_of({{"memory-limit", "1GiB"}, {"ranks", "2"}}).recompute, "none");
+  EXPECT_THAT(reason({{"recompute", "auto"}, {"ranks", "2"}}), HasSubstr("--ranks 2 excludes --recompute auto"));
+}
+
+TEST(Precision, MixedIsBfloat16) {
+  EXPECT_EQ(autocast_dtype(Precision::kMixed), DType::kBFloat16);
+  EXPECT_EQ(autocast_dtype(Precision::kBFloat16), DType::kBFloat16);
+  EXPECT_EQ(autocast_dtype(Precision::kFloat16), DType::kFloat16);
   EXPECT_EQ(autocast_dtype(Precision::kFloat32), std::nullopt);
   EXPECT_FALSE(is_mixed(Precision::kTf32));
 }

@@ -65,6 +65,20 @@ TEST_F(FitRecompute, SlowRecomputesOnlyAsManyLayersAsNeededToFit) {
   }
 }
 
+TEST_F(FitRecompute, ChoosesForRanksOnlyWhatTheOptionCanName) {
+  RunConfig config = config_with({{"recompute", "none"}, {"ranks", "2"}});
+  MemoryBound bound;
+  const int64_t most = make_plan(lowered_graph(config, recompute_rule(config)), choose_).predicted_peak_bytes();
+  config.recompute = "auto";
+  std::vector<std::string> texts;
+  for (int64_t bytes = most; bytes > 0 && (texts.empty() || texts.back() != "block"); bytes -= 1024) {
+    bound.bytes = bytes;
+    const std::string text = fit_recompute(config, bound, choose_).text;
+    if (texts.empty() || texts.back() != text) texts.push_back(text);
+  }
+  EXPECT_THAT(texts, testing::ElementsAre("none", "block"));
+}
+
 TEST_F(FitRecompute, SuggestsOptionsThatSaveMemoryIfNothingFits) {
   const FittedRecompute fitted = fit(1, {{"mode", "compile"}});
   EXPECT_THAT(fitted.advice,

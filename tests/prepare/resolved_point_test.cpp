@@ -6,11 +6,13 @@
 
 #include "measure/describe.h"
 #include "measure/run_one.h"
+#include "support/error_of.h"
 #include "support/points.h"
 
 namespace laptime {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -54,6 +56,40 @@ TEST(ResolvedPoint, MegatronFusesAttentionIn16BitTypes) {
   EXPECT_THAT(lowered("bfloat16", Program::kMegatron), Not(HasSubstr("scaled_dot_product_attention")));
   EXPECT_THAT(lowered("tf32", Program::kMegatron), HasSubstr("scaled_dot_product_attention"));
   EXPECT_THAT(lowered("bfloat16", Program::kPyTorchCompile), HasSubstr("scaled_dot_product_attention"));
+}
+
+// The names of a sweep's points on a described machine, as a program runs them.
+std::vector<std::string> names_as(Program program, const test::Options& options) {
+  Sweep sweep;
+  set_option(sweep, "device", "test", {"roofline:h100"});
+  for (const auto& [flag, values] : options) set_option(sweep, flag, "test", split_list(values));
+  set_program(sweep, program);
+  std::vector<std::string> names;
+  for (const SweepPoint& point : expand(sweep)) names.push_back(as_program(point, program).name);
+  return names;
+}
+
+TEST(SetProgram, NamesPointsByTheModeOfTheProgram) {
+  const std::string point = "step/model:small/ctx:256/dtype:float32/mode:";
+  EXPECT_THAT(names_as(Program::kPyTorchCompile, {}), ElementsAre(point + "compile/as:pytorch-compile"));
+  EXPECT_THAT(names_as(Program::kPyTorchEager, {{"mode", "eager,compile"}}),
+              ElementsAre(point + "eager/as:pytorch-eager"));
+  EXPECT_THAT(names_as(Program::kMegatron, {{"keep", "all,scaled_dot_product_attention"}}),
+              ElementsAre(point + "compile/keep:all/as:megatron",
+                          point + "compile/keep:scaled_dot_product_attention/as:megatron"));
+}
+
+TEST(SetProgram, RejectsCompositesThatTheProgramChooses) {
+  const auto refusal = [](Program program, const std::string& flag, const std::string& value) {
+    return test::error_of([&] { names_as(program, {{flag, value}}); });
+  };
+  for (const Program program : {Program::kPyTorchEager, Program::kPyTorchCompile, Program::kMegatron}) {
+    EXPECT_THAT(refusal(program, "lower", "rms_norm"), HasSubstr("leave out --lower"));
+    EXPECT_THAT(refusal(program, "keep", "rms_norm"), HasSubstr("leave out --keep"));
+    EXPECT_THAT(refusal(program, "keep", "rms_norm+scaled_dot_product_attention"), HasSubstr("leave out --keep"));
+    EXPECT_THAT(refusal(program, "ablate", "true"), HasSubstr("leave out --ablate"));
+    EXPECT_EQ(refusal(program, "lower", "none"), "");
+  }
 }
 
 }  // namespace

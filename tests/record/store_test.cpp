@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/json_documents.h"
 #include "record/old_schemas.h"
 #include "record/sample_record.h"
 #include "record/store_fixture.h"
@@ -58,6 +59,11 @@ TEST_F(StoreTest, KeepsRecordsInOrder) {
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[0], sample_record("first"));
   EXPECT_EQ(records[1], sample_record("second"));
+}
+
+TEST_F(StoreTest, RejectsATextThatCouldNotBeRead) {
+  Store store = Store::open(path_);
+  EXPECT_THROW(store.append('"' + std::string(kMaxDocumentBytes, 'x') + '"'), Error);
 }
 
 TEST_F(StoreTest, FindsTheNewestFinishedRecord) {

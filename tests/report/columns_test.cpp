@@ -159,6 +159,18 @@ TEST(Columns, MeanStdDividesBySamplesMinusOne) {
   EXPECT_THAT(csv(records, "mean_std"), HasSubstr(fmt::format("{},{},", step.mean, *step.std)));
 }
 
+TEST(Columns, ModeNamesTheChosenComposites) {
+  const auto mode_with = [](const char* key, const Json& value) {
+    Record record = stored_records().front();
+    record.config.json()["mode"] = "compile";
+    record.config.json()[key] = value;
+    return document_column("mode").read(record, "");
+  };
+  EXPECT_EQ(mode_with("lower", nullptr), "compile");
+  EXPECT_EQ(mode_with("lower", "rms_norm"), "compile -rms_norm");
+  EXPECT_EQ(mode_with("keep", "rms_norm"), "compile keep rms_norm");
+}
+
 TEST(Columns, AbbreviateTheArithmetic) {
   const auto cell = [](const char* math_mode) {
     Record record = stored_records().front();

@@ -44,6 +44,16 @@ TEST(History, MarksTheBuildThatChangedTheLevel) {
   EXPECT_TRUE(table.rows[6].cells[4].value.is_null());
 }
 
+TEST(History, CountsABuildThatRecursOnce) {
+  const std::vector<Record> records{made(0, 1.0), made(1, 2.0), made(0, 1.2)};
+  const Table table = history_answers(RecordList(records), options()).at(0).parts.back().table;
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0].cells[1].value, "c0");
+  EXPECT_EQ(table.rows[0].cells[2].value, 2);
+  EXPECT_NEAR(table.rows[0].cells[3].value.get<double>(), 1.1, 1e-12);
+  EXPECT_EQ(table.rows[1].cells[2].value, 1);
+}
+
 TEST(History, ComparesSingleRecordsOnRequest) {
   const std::vector<Record> records(8, made(0, 1.0));
   HistoryOptions each = options();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/made_trace.h"
 #include "base/json.h"
 #include "config/machine.h"
 #include "record/metrics.h"
@@ -103,6 +104,41 @@ TEST(PlanAnswer, PredictionFromReachedRatesIsARange) {
   EXPECT_EQ(time.number("low_s"), 2.5);
   EXPECT_EQ(finding({record}, "measured_times").integer("times"), 30);
   EXPECT_EQ(finding({record}, "measured_times").number("median_error"), 0.05);
+}
+
+TEST(PlanAnswer, LargestClassIsThatOfTheReportedPhase) {
+  MadeTrace made;
+  const auto launch = [&](const char* phase, const char* work_class) {
+    made.launch({.phase = phase,
+                 .scope = "",
+                 .part = "",
+                 .range = "",
+                 .op = work_class,
+                 .work_class = work_class,
+                 .kernel = "plain",
+                 .signature = ""});
+  };
+  launch("forward", "softmax");
+  launch("backward", "matmul");
+  launch("backward", "cast");
+  made.trace.steps = {{0, 4, {2'000'000'000, 1'500'000'000, 500'000'000}}};
+  Record record = planned();
+  const auto said = [&] { return text_of(plan_answer({record}, made.trace, {}), {.unicode = false, .width = 0}); };
+  EXPECT_THAT(said(), HasSubstr("backward 2.00 s   softmax 50 % of the time\n"));
+  record.config.json()["pass"] = "backward";
+  EXPECT_THAT(said(), HasSubstr("\n  forward 1.00 s   matmul 75 % of backward\n"));
+}
+
+TEST(PlanAnswer, NamesRecomputationThatWasNotAskedFor) {
+  Record record = planned();
+  record.config.json()["recompute"] = "none";
+  record.memory.recompute = "cheap ops";
+  EXPECT_THAT(text({record}), testing::StartsWith("fits: 1.00 MiB, recomputes cheap ops\n"));
+  const Table table = plan_of_points({{planned()}, {record}});
+  EXPECT_EQ(cell(table, 1, "fits"), "yes");
+  EXPECT_THAT(text_of(table, {.unicode = false, .width = 0}), HasSubstr("  yes, recomputes cheap ops\n"));
+  record.config.json()["recompute"] = record.memory.recompute = "block";
+  EXPECT_FALSE(finding({record}, "fit").has("recompute"));
 }
 
 TEST(PlanAnswer, PointThatDoesNotFitSuggestsSettingsThatFit) {

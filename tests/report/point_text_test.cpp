@@ -22,6 +22,17 @@ TEST(FirstSteps, StateHowMuchLongerTheyTook) {
   EXPECT_EQ(first_steps_text(record), "first steps: no longer than later ones");
 }
 
+TEST(PointText, HasNoEmptyLineForAPassOfOnePhase) {
+  Record record;
+  record.config.json()["pass"] = "backward";
+  record.phases = {{"forward", 1, 0.25}, {"backward", 3, 0.75}};
+  record.time["forward"] = make_time_stats(std::vector{1.0});
+  record.time["backward"] = make_time_stats(std::vector{3.0});
+  const std::vector<Record> records{record};
+  const std::string text = point_text(record, Heading(RecordList(records)), {}, /*quiet=*/true, /*is_stored=*/false);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+}
+
 Record without_memory(int64_t context, int64_t bytes) {
   Record record;
   record.name = "forward/model:attention/ctx:" + std::to_string(context) + "/d_model:16";

@@ -178,6 +178,16 @@ TEST_F(Profile, SharesAreRelativeToTheWholeStep) {
   EXPECT_NEAR(cell(table, "matmul:k", "time_share").get<double>(), 600.0 / 1700, 1e-12);
 }
 
+TEST_F(Profile, SharesOfPhasesAreRelativeToWholePhases) {
+  ProfileQuery query{.view = ProfileView::kClasses};
+  query.test = [](const TraceLaunch& launch) { return launch.op == "matmul" && launch.part == "lm_head"; };
+  const Table shares = profile_tables(trace_, query).back();
+  EXPECT_NEAR(cell(shares, "matmul", "forward_share").get<double>(), 400.0 / 950, 1e-12);
+  EXPECT_NEAR(cell(shares, "matmul", "backward_share").get<double>(), 1, 1e-12);
+  EXPECT_NEAR(cell(shares, "matmul", "forward_backward_share").get<double>(), 1000.0 / 1550, 1e-12);
+  EXPECT_NEAR(cell(shares, "matmul", "step_share").get<double>(), 1000.0 / 1700, 1e-12);
+}
+
 TEST_F(Profile, EveryViewFitsIn80Columns) {
   for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
     const std::string all = text({.view = of.value});

@@ -39,6 +39,26 @@ TEST(Published, MatchesModelEditionContextAndBatch) {
   EXPECT_FALSE(is_of_same_model(figure, record));
 }
 
+TEST(Published, ModelsWithAnotherVocabularyOrHeadAreOtherModels) {
+  const Record record = stored_records().front();
+  PublishedFigure figure;
+  figure.model = "small";
+  figure.edition = "2025";
+  figure.context_length = 256;
+  figure.batch_size = 4;
+  const auto is_same_with = [&](const char* key, const Json& value) {
+    Record other = record;
+    other.config.json()[key] = value;
+    return is_of_same_model(figure, other);
+  };
+  EXPECT_TRUE(is_same_with("vocab_size", 10'000));
+  EXPECT_FALSE(is_same_with("vocab_size", 50'257));
+  EXPECT_TRUE(is_same_with("weight_tie", false));
+  EXPECT_TRUE(is_same_with("weight_tie", nullptr)) << "as in records of builds without the option";
+  EXPECT_FALSE(is_same_with("weight_tie", true));
+  EXPECT_FALSE(is_same_with("bias", true));
+}
+
 TEST(Published, ErrorNamesTheDamagedLine) {
   const std::string header(published_figures_file().substr(0, published_figures_file().find('\n') + 1));
   const std::string good = "s,h,PyTorch,2025,small,256,4,step,eager,float32,float32,stated,5,10,ok,0.5,,,,\n";

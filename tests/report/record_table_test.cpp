@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "record/metrics.h"
 #include "record/time_stats.h"
@@ -212,7 +213,7 @@ TEST(RecordTable, MarksPredictions) {
   ASSERT_TRUE(is_predicted(records[1]));
   for (const char* const columns : {"default", "all", "mean_std", "forward_backward", "name,peak", "dtype,median"}) {
     EXPECT_THAT(table(records, {}, columns), ContainsRegex("roofline:H200.*predicted\n")) << columns;
-    EXPECT_THAT(markdown(records, columns), HasSubstr("roofline:H200")) << columns;
+    EXPECT_THAT(markdown(records, columns), ContainsRegex("roofline:H200.*\\| predicted \\|\n")) << columns;
   }
   const std::string alone = table(std::span(records).last(1), {});
   EXPECT_THAT(alone, HasSubstr("predicted for roofline:H200"));
@@ -249,6 +250,16 @@ TEST(RecordTable, ManyRowsKeepTheirPhases) {
 }
 
 TEST(Markdown, NamesTheFastestRow) { EXPECT_THAT(markdown(two_dtypes()), HasSubstr("fastest: bfloat16, ")); }
+
+TEST(Markdown, MarksRowsFromTheStore) {
+  std::vector<Record> records = two_dtypes();
+  records[1].run = "earlier";
+  const std::set<std::string> stored{"earlier"};
+  const std::string text = text_from(
+      [&](const TextSink& sink) { markdown(RecordList(records), {.stored_runs = &stored}, "default", sink); });
+  EXPECT_THAT(text, ContainsRegex("bfloat16.*\\| from the store \\|\n"));
+  EXPECT_THAT(text, Not(ContainsRegex("float32 [^\n]*from the store")));
+}
 
 TEST(Markdown, HasOneUnitInEachColumn) {
   const std::string text = markdown(stored_records(), "name,median,peak,setup_time");
@@ -316,6 +327,14 @@ TEST(AttentionTable, PrintsEachReasonOnce) {
   }
   const std::vector<std::string> lines = lines_in(table(records, {.width = 100}, "attention"));
   EXPECT_EQ(std::ranges::count(lines, "unsupported: needs another mode"), 1);
+}
+
+TEST(AttentionTable, CompileModeThatKeepsSomeCompositesIsLowered) {
+  std::vector<Record> records = attention_records();
+  for (const size_t i : {1U, 3U}) records[i].config.json()["keep"] = "rms_norm";
+  EXPECT_THAT(table(records, {.width = 100}, "attention"), HasSubstr("lowered"));
+  for (Record& record : records) record.config.json()["keep"] = nullptr;
+  EXPECT_THAT(table(records, {.width = 100}, "attention"), Not(HasSubstr("lowered")));
 }
 
 TEST(AttentionTable, ShowsMemoryBeforeBackwardOfOneMode) {

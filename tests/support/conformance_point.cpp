@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "backend/cuda/libraries/blas.h"
+#include "base/random.h"
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
 #include "tensor/elements.h"

@@ -27,7 +27,7 @@ class LocalGroup : public Group {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_.outgoing.size()); }
-  int64_t sent_bytes() const override { return sent_bytes_; }
+  int64_t sent_bytes() const { return sent_bytes_; }  // in `exchange` so far
 
   void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) override {
     meeting_.outgoing[static_cast<size_t>(rank_)] = outgoing;

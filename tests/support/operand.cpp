@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/fields.h"
+#include "base/random.h"
 
 namespace laptime::test {
 namespace {

@@ -99,7 +99,7 @@ TEST(Child, KeepsTheRecordIfItsTraceIsTooLarge) {
       [](const PointHooks&) {
         PointResult result = finished();
         result.record.loss.values = {0.5};
-        result.trace.emplace().texts = {std::string(kMaxMessageBytes, 'x')};
+        result.trace.emplace().texts = {std::string(kMaxDocumentBytes, 'x')};
         return result;
       },
       {kLong}, signals);

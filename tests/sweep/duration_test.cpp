@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/available_memory.h"
+#include "support/points.h"
+
 namespace laptime {
 namespace {
 
@@ -36,6 +39,30 @@ TEST(TimeLeft, PointsThatDoNotRunTakeNoTime) {
   left.finished(0, Seconds(5));
   left.skipped(1);
   EXPECT_DOUBLE_EQ(left.estimate(2, std::nullopt, Seconds(0))->count(), 5);
+}
+
+// The time left for a model with so many parameters that AdamW's four float32 copies of them take 1.2 times the
+// available memory of the host, after a point of the same cost has taken a second.
+Seconds time_of_large_model(const test::Options& more, std::optional<int64_t> device_memory = {}) {
+  constexpr int64_t kWidth = 1024;
+  const int64_t parameters = available_memory().bytes.value_or(int64_t{1} << 35) * 12 / 10 / 16;
+  ResolvedPoint large(test::point_of({{"d-model", std::to_string(kWidth)},
+                                      {"num-layers", "1"},
+                                      {"num-heads", "16"},
+                                      {"vocab", std::to_string(parameters / (2 * kWidth))},
+                                      {"device", "cpu"}},
+                                     more));
+  large.device->memory_bytes = device_memory;
+  TimeLeft left = time_left({test::point_of({{"d-model", "64"}, {"num-heads", "2"}, {"device", "cpu"}}), large}, {});
+  left.finished(0, Seconds(1));
+  return left.estimate(1, std::nullopt, Seconds(0)).value();
+}
+
+TEST(TimeLeft, OmitsOnlyPointsThatCannotFit) {
+  EXPECT_EQ(time_of_large_model({}).count(), 0);
+  EXPECT_GT(time_of_large_model({{"optimizer-in-backward", "true"}}).count(), 0);
+  EXPECT_GT(time_of_large_model({{"moments", "bfloat16"}}).count(), 0);
+  EXPECT_GT(time_of_large_model({}, /*device_memory=*/int64_t{80} << 30U).count(), 0);
 }
 
 TEST(TimeLeft, IsNeverNegative) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -71,6 +72,28 @@ std::vector<Status> statuses(const std::vector<Record>& records) {
   statuses.reserve(records.size());
   for (const Record& record : records) statuses.push_back(record.status);
   return statuses;
+}
+
+TEST_F(Bench, AChangeOfAllowedCoresIsNoChangeOfFiles) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs at least two allowed cores";
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  std::ofstream(folder_ / "a.txt") << std::string(1000, '1');
+  Seen seen;
+  SweepCallbacks callbacks = seen.callbacks();
+  callbacks.progress = [&](size_t, const PointProgress&, Seconds) { sched_setaffinity(0, sizeof(one), &one); };
+  run_sweep(points_of({"8"}, {{"device", "cpu"}, {"threads", "1"}, {"data", (folder_ / "a.txt").string()}}), {},
+            callbacks);
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+  EXPECT_EQ(CPU_COUNT(&after), 1);
+  EXPECT_EQ(statuses(seen.records), std::vector{Status::kOk}) << seen.records.at(0).reason;
 }
 
 TEST_F(Bench, ReportsPointsInOrderAfterStoringThem) {
@@ -148,6 +171,44 @@ TEST_F(Bench, ResumeTakesFinishedPointsFromTheStore) {
   EXPECT_EQ(second.records[0], first.records[0]);
   EXPECT_EQ(second.records[1], first.records[1]);
   EXPECT_EQ(whole_records(Store::open(store_)).size(), 3U);
+}
+
+TEST_F(Bench, ResumeNamesAndLabelsStoredPointsAsTheCommandDoes) {
+  auto points = points_of({"8"});
+  run_sweep(points, {store_, false, ""});
+  const std::string first_name = points[0].name;
+  points[0].name = "step/model:other";
+  points[0].label = "a label";
+  Seen seen;
+  run_sweep(points, {store_, true, ""}, seen.callbacks());
+  ASSERT_THAT(seen.sources, ElementsAre(PointSource::kStored));
+  EXPECT_EQ(seen.records[0].name, "step/model:other");
+  EXPECT_EQ(seen.records[0].label, "a label");
+  EXPECT_EQ(whole_records(Store::open(store_)).at(0).name, first_name);
+  Record described = describe_point(points[0]);
+  described.asked_hash = "asked";
+  Record elsewhere = described;
+  elsewhere.name = first_name;
+  Store::open(store_).append(elsewhere);
+  const std::optional<Store::Finished> anywhere = SweepStore(store_).reusable_anywhere(described);
+  ASSERT_TRUE(anywhere);
+  EXPECT_EQ(anywhere->record.name, "step/model:other");
+  EXPECT_EQ(anywhere->record.label, "a label");
+}
+
+TEST_F(Bench, ReusesARecordOnlyIfTheSameActivationsWouldBeRecomputed) {
+  const auto points = points_of({"64"}, {{"batch", "8"}, {"recompute", "auto"}, {"memory-limit", "1GiB"}});
+  Seen seen;
+  run_sweep(points, {store_, false, ""}, seen.callbacks());
+  const Record described = describe_point(points[0]);
+  EXPECT_TRUE(SweepStore(store_).reusable(points[0], described, {}));
+  Record lean = seen.records.at(0);
+  ASSERT_EQ(lean.memory.recompute, "none");
+  lean.memory.recompute = "block";
+  fs::remove(store_);
+  Store::open(store_).append(lean);
+  EXPECT_TRUE(SweepStore(store_).finished(described));
+  EXPECT_FALSE(SweepStore(store_).reusable(points[0], described, {}));
 }
 
 TEST_F(Bench, ResumeRepeatsUnfinishedPoints) {
@@ -368,6 +429,10 @@ TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(refusal(points_of({"8"}, {{"weights", folder_ / "none.safetensors"}})), HasSubstr("none.safetensors"));
   std::ofstream(folder_ / "text") << "0123456789";
   EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "text"}, {"vocab", "50"}})), HasSubstr("text"));
+  for (const char* const mode : {"eager", "compile"}) {
+    const std::string unknown = refusal(points_of({"8"}, {{"mode", mode}, {"keep", "rms_nrom"}}));
+    EXPECT_THAT(unknown, HasSubstr("did you mean 'rms_norm'?")) << mode;
+  }
 }
 
 TEST_F(Bench, PointsWithBadInputsAreMarkedInvalid) {

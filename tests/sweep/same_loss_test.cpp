@@ -22,6 +22,9 @@ Record measured(std::vector<double> losses) {
   record.flops.mfu_measured = 0.5;
   record.flops.forward = 1e9;
   record.transient.excess = 0.1;
+  record.verdict.rating = "stable";
+  record.stopping.rule = "interval";
+  record.machine = Json{{"cores_allowed", 2}, {"during", {{"user_seconds", 1.0}}}};
   return record;
 }
 
@@ -47,6 +50,9 @@ TEST(SameLoss, DifferentLossRemovesTheTiming) {
   EXPECT_TRUE(result.record.time.empty());
   EXPECT_FALSE(result.record.tokens_per_second || result.record.flops.model_flops_per_second ||
                result.record.flops.mfu_measured || result.record.transient.excess);
+  EXPECT_EQ(result.record.verdict, Verdict());
+  EXPECT_EQ(result.record.stopping, Stopping());
+  EXPECT_EQ(result.record.machine.json(), (Json{{"cores_allowed", 2}}));
   EXPECT_TRUE(result.record.flops.forward) << "work does not depend on time";
   EXPECT_FALSE(result.trace) << "times of launches cannot be trusted either";
   EXPECT_TRUE(result.learned.peaks.empty());

@@ -320,7 +320,10 @@ constinit const Command kCalibrate{
         "threads, with its date. Every run of bench and profile adds to these times. Calibration records are left out "
         "of --last, export and report unless a filter names their sweep or run. Takes the options of bench: --model "
         "gpt2-124M adds the ops of that model, --threads N measures with N threads.",
-    .options = [] { return with_defaults(answer_options({}, {"sort"}), calibration_sweep()); },
+    .options =
+        [] {
+          return with_defaults(answer_options({}, {"sort", "verbose"}), calibration_sweep());
+        },
     .parse = action_of<parse_calibrate, run_calibrate>,
 };
 

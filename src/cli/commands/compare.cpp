@@ -50,8 +50,7 @@ struct CompareOptions {
 };
 
 std::vector<OptionRow> compare_options() {
-  std::vector<OptionRow> rows =
-      answer_options(option_rows<CompareOptions>(), {"sort", "quiet", "resume", "ablate", "label"});
+  std::vector<OptionRow> rows = answer_options(option_rows<CompareOptions>(), {"sort", "resume", "ablate", "label"});
   for (OptionRow& row : rows) {
     if (row.option.flag == "verbose") row.option.help = "print every table in full, and the times of each round";
   }
@@ -261,12 +260,21 @@ ExitCode run_files(const CompareCommand& command) {
   return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
-// Rejects options that describe points to run, because comparing two files runs nothing.
-void reject_options_of_rounds(const CommandWords& words) {
-  constexpr std::array<std::string_view, 2> kOfOutput{"output", "output-file"};
+// Rejects options that apply only to points that run if two files are compared, and options that apply only to files
+// otherwise.
+void reject_options_without_effect(const CommandWords& words) {
+  const auto is_one_of = [](std::initializer_list<std::string_view> flags, const GivenFlag& given) {
+    return std::ranges::find(flags, given.flag) != flags.end();
+  };
   for (const GivenFlag& given : words.flags) {
-    if (is_of_sweep(given.flag) && std::ranges::find(kOfOutput, given.flag) == kOfOutput.end())
+    const bool is_of_files = is_one_of({"allow-missing", "anyway"}, given);
+    const bool is_of_points = is_one_of({"again", "config"}, given) ||
+                              (is_of_sweep(given.flag) && !is_one_of({"output", "output-file"}, given));
+    if (!words.positionals.empty() && is_of_points)
       throw Error::format("laptime compare: --{} applies to points that run, but two files were given; leave it out",
+                          given.flag);
+    if (words.positionals.empty() && is_of_files)
+      throw Error::format("laptime compare: --{} applies to two files of records; name them, or leave it out",
                           given.flag);
   }
 }
@@ -294,12 +302,11 @@ CompareCommand parse_compare(const CommandWords& words) {
       throw Error("laptime compare: --program compares two builds at one point; leave out the files and --again");
     command.programs = programs_of(command);
   }
-  if (command.files.empty()) return command;
-  if (command.files.size() != 2) {
+  if (!command.files.empty() && command.files.size() != 2) {
     throw Error::format("laptime compare: {}, but a comparison takes two: laptime compare A.json B.json",
                         counted(command.files.size(), "file"));
   }
-  reject_options_of_rounds(words);
+  reject_options_without_effect(words);
   return command;
 }
 

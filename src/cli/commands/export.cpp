@@ -84,12 +84,10 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
   });
   const size_t count = records.size();
   if (count == 0) {
-    if (const std::string none = selected.records.why_none(Filter("")); !none.empty())
-      throw Error::format("{}: {}", where(command), none);  // the store is empty
-    throw Error::format(
-        "{}: no stored record matches{}; laptime show lists the records (those of laptime calibrate match only if the "
-        "filter names their sweep or run)",
-        where(command), command.filter.empty() ? "" : " " + quote(command.filter));
+    selected.reject_none(where(command),
+                         fmt::format("no stored record matches{}; laptime show lists the records (those of laptime "
+                                     "calibrate match only if the filter names their sweep or run)",
+                                     command.filter.empty() ? "" : " " + quote(command.filter)));
   }
   if (is_of_one) {
     std::erase_if(records, [&](const TracedRecord& traced) {

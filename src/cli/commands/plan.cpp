@@ -1,6 +1,7 @@
 // Commands that run nothing: laptime plan predicts time and memory, laptime explain shows the graph and kernels.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "cluster/parallel_answer.h"
 #include "cluster/published_answer.h"
 #include "config/fields_json.h"
+#include "config/flat_toml.h"
 #include "config/label.h"
 #include "config/machine.h"
 #include "config/training_options.h"
@@ -120,6 +122,7 @@ constexpr std::array kOptionRules{
                "the option applies to several GPUs; give their number and a machine, such as --ranks 8 --device h100"},
     OptionRule{"ranks", "delay grid largest optimizer-in-backward recompute-curve view", kExcludes,
                "--ranks plans several ranks, the other option only one"},
+    OptionRule{"ranks", "oversubscribe", kExcludes, "predicted ranks take no cores of this machine"},
     OptionRule{"ranks", "price", kExcludes, "give the price of each GPU with --price-file"},
     OptionRule{"best", "micro-batches pipeline-parallel recompute shard tensor-parallel", kExcludes,
                "--best searches for the best value"},
@@ -148,6 +151,7 @@ PlanCommand parse_plan(const CommandWords& words) {
       throw Error::format("laptime plan: --{} needs --{}: {}", other, rule.option, rule.reason);
     }
   }
+  set_program(command.sweep, command.options.program);
   return command;
 }
 
@@ -244,19 +248,27 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
   }
 }
 
-// The prices in the file of --price-file. Throws Error if they must sort the plans but lack one of the devices.
+// The prices in the file of --price-file. Throws Error if they must sort the plans but lack one of the devices, or if
+// two devices share a line of the file.
 Prices prices_of(const std::vector<ResolvedPoint>& points, const PlanOptions& options) {
   const std::string& file = options.price_file;
   const bool sorts = options.by == ParallelSort::kCost;
   if (file.empty() && sorts) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
   if (file.empty()) return {};
   std::set<std::string> names;
-  for (const ResolvedPoint& point : points) names.insert(priced_name(point.config.device));
+  std::map<std::string, std::string> devices;  // by name
+  for (const ResolvedPoint& point : points) {
+    const std::string& device = point.config.device;
+    const std::string& other = devices.try_emplace(*names.insert(priced_name(device)).first, device).first->second;
+    if (other != device)
+      throw Error::format("laptime plan: --price-file has one line for {} and {}; rename one of these machine files",
+                          quote(other), quote(device));
+  }
   Prices prices = read_prices(file, names);
   std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
   if (sorts && !names.empty())
     throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
-                        quote(file), joined(names, ", "), *names.begin());
+                        quote(file), joined(names, ", "), toml_key(*names.begin()));
   return prices;
 }
 
@@ -377,7 +389,7 @@ ExitCode run_plan(const PlanCommand& command) {
     if (trace) advise(point, known, parts, begin, one);
     return one;
   };
-  plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
+  const PlannedCount count = plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
   if (!planned.empty()) {
     const PlanQuery query{.view = options.view,
                           .budget = budget.is_asked() ? budget : PlanQuery().budget,
@@ -390,9 +402,7 @@ ExitCode run_plan(const PlanCommand& command) {
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
-  return planning_exit(planned.size(), points, std::ranges::any_of(planned, [](const PlannedPoint& one) {
-                         return one.record.status == Status::kFailed;
-                       }));
+  return planning_exit(count, points);
 }
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };
@@ -414,6 +424,12 @@ struct ExplainOptions {
 };
 
 using ExplainCommand = SweepCommand<ExplainOptions>;
+
+ExplainCommand parse_explain(const CommandWords& words) {
+  auto command = given_command<ExplainOptions>(words);
+  set_program(command.sweep, command.options.program);
+  return command;
+}
 
 constexpr std::array kExplanationFormats{OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kJsonl};
 
@@ -441,12 +457,12 @@ ExitCode run_explain(const ExplainCommand& command) {
     return print(explanation, config.verbose ? ExplainView::kAll : options.view, destination.style());
   };
   std::vector<std::string> texts;
-  plan_each(points, text_of, [&](std::string text) { texts.push_back(std::move(text)); });
+  const PlannedCount count = plan_each(points, text_of, [&](std::string text) { texts.push_back(std::move(text)); });
   if (!texts.empty()) {
     const std::string end = config.output == OutputFormat::kJsonl ? "\n" : "";
     destination.write(config.output == OutputFormat::kJson ? json_list(texts) : joined(texts, "\n") + end);
   }
-  return planning_exit(texts.size(), points);
+  return planning_exit(count, points);
 }
 
 }  // namespace
@@ -478,7 +494,7 @@ constinit const Command kExplain{
     .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and rejected",
     .details = "Takes the options of bench that describe a point, but runs nothing.",
     .options = explain_options,
-    .parse = action_of<given_command<ExplainOptions>, run_explain>,
+    .parse = action_of<parse_explain, run_explain>,
 };
 
 }  // namespace laptime

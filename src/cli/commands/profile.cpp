@@ -45,7 +45,8 @@ struct ProfileOptions {
     own("view", "table to show", self.view);
     own("phase", "only launches of this phase; shares are of the whole step", self.phase);
     own("by", "split each kernel, op, class or scope by shape, layer or phase", self.by);
-    own("top", "rows per table; 0 shows all", self.top, {.otherwise = "4 in the summary, 20 in other views"});
+    own("top", "rows per table; 0 shows all", self.top,
+        {.otherwise = "4 in the summary, else 20; all in csv and json"});
     own("traced-steps", "time the launches of this many steps, alternating with as many untraced ones",
         self.traced_steps, {.min = 1, .max = kMaxTracedSteps});
     own("compare-modes", "compare eager with compile, row by row, the largest saving first", self.compare_modes);
@@ -186,7 +187,9 @@ ExitCode run_profile(const ProfileCommand& command, const RankPipes& ranks) {
   const Filter filter(command.filter);
   ProfileQuery query{.view = options.view,
                      .by = options.by,
-                     .top = options.top.value_or(is_summary && is_table(config.output) ? kSummaryTop : kDefaultTop),
+                     .top = options.top.value_or(!is_table(config.output) ? 0
+                                                 : is_summary             ? kSummaryTop
+                                                                          : kDefaultTop),
                      .sort = config.sort,
                      .selection = command.filter.empty() ? "" : quote(command.filter),
                      .selection_columns = filter.columns(),
@@ -275,15 +278,11 @@ ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   };
   if (command.options.run) return run_watched(points, command.sweep, /*traced_steps=*/1, output, ranks);
   const KnowledgeOf knowledge = stored_knowledge(config.store);
-  bool any_failed = false;
-  const size_t planned = plan_each(
+  const PlannedCount planned = plan_each(
       points, [&](const ResolvedPoint& point, const ShowStage&) { return forecast_point(point, knowledge); },
-      [&](const PointResult& result) {
-        any_failed = any_failed || result.record.status == Status::kFailed;
-        output.add(result);
-      });
-  if (planned > 0) output.finish();
-  return planning_exit(planned, points, any_failed);
+      output.add);
+  if (planned.points > 0) output.finish();
+  return planning_exit(planned, points);
 }
 
 }  // namespace

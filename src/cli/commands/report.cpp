@@ -77,9 +77,9 @@ PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget
   size_t count = 0;
   selected.records.all(Extent::kNames, [&](const Record&) { ++count; });
   if (count == 0) {
-    const std::string none = selected.records.why_none(selected.filter);
-    throw Error::format("laptime report: {}; laptime show lists the stored records",
-                        none.empty() ? "no stored record can be read" : none);
+    const std::string none = selected.why_none();
+    selected.reject_none("laptime report", fmt::format("{}; laptime show lists the stored records",
+                                                       none.empty() ? "no stored record can be read" : none));
   }
   if (count > kMostRecords) {
     throw Error::format(

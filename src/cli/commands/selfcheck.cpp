@@ -177,6 +177,7 @@ struct VerifyOptions {
 std::vector<OptionRow> verify_options() {
   std::vector<OptionRow> engine = option_rows<RunConfig>();
   std::erase_if(engine, [](const OptionRow& row) { return !row.option.configures_engine; });
+  for (OptionRow& row : engine) row.option.axis = false;
   return together({std::move(engine), output_options({"store"}), option_rows<VerifyOptions>()});
 }
 
@@ -241,8 +242,7 @@ constinit const Command kSelfcheck{
         "the work does not take ten times as long, or if more than a quarter of the time is lost to interruptions.",
     .options =
         [] {
-          return with_defaults(answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"}),
-                               selfcheck_sweep());
+          return with_defaults(answer_options({}, {"sort", "resume", "ablate", "label", "verbose"}), selfcheck_sweep());
         },
     .parse = action_of<parse_selfcheck, run_selfcheck>,
 };

@@ -1,6 +1,8 @@
 // Commands that use the store: laptime show prints its records, history follows a metric, import adds records.
 #include <array>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -31,7 +33,7 @@ ExitCode run_show(const ShowCommand& command) {
     selected.records.all(Extent::kWhole, [&](const Record& record) { training.add(record); });
     training.print();
   }
-  if (const std::string none = selected.records.why_none(selected.filter); !none.empty()) print_message(none);
+  if (const std::string none = selected.why_none(); !none.empty()) print_message(none);
   return selected.problems.end();
 }
 
@@ -73,7 +75,7 @@ ExitCode run_history(const HistoryCommand& command) {
                                                            &single);
   for (const PointAnswer& answer : answers) output.add(answer);
   output.finish();
-  if (const std::string none = selected.records.why_none(selected.filter); !none.empty()) {
+  if (const std::string none = selected.why_none(); !none.empty()) {
     print_message(none);
   } else if (answers.empty()) {
     print_message(fmt::format("{} with only {}; a history needs {}", counted(single, "point"),
@@ -86,9 +88,10 @@ ExitCode run_history(const HistoryCommand& command) {
 ExitCode run_import(const std::vector<std::string>& files, const std::string& option) {
   const std::optional<std::filesystem::path> path = store_path(option);
   if (!path) throw Error("laptime import: no store to import into; name one with --store");
+  std::map<std::string, MachinesByRun> machines;  // of files of records, by file
   for (const std::string& file : files) {
     reject_overwriting({"laptime import", file}, files_of_store(path));
-    if (!is_store(file)) check_records(file);
+    if (!is_store(file)) machines[file] = checked_records(file);
   }
   if (option.empty()) {
     std::error_code ignored;  // opening the store reports what is wrong
@@ -99,7 +102,7 @@ ExitCode run_import(const std::vector<std::string>& files, const std::string& op
   for (const std::string& file : files) {
     const auto add_problem = [&](const std::string& problem) { problems.add(fmt::format("{}: {}", file, problem)); };
     const Imported imported = is_store(file) ? import_store(store, Store::open(file, Store::Access::kRead), add_problem)
-                                             : import_records(store, file);
+                                             : import_records(store, file, machines[file]);
     until_reader_goes([&] {
       write_output(fmt::format("{}: {} and {} imported, {} already stored\n", quote(file),
                                counted(imported.added, "record"), counted(imported.traces, "trace"), imported.known));
@@ -132,7 +135,8 @@ constinit const Command kShow{
         [] {
           std::vector<OptionRow> of_output = option_rows<OutputConfig>();
           std::erase_if(of_output, [](const OptionRow& row) { return row.option.group != kOutput; });
-          return together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)});
+          return without(together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)}),
+                         {"explain"});
         },
     .parse = action_of<given_store_command<TrainingOptions>, run_show>,
     .filter_columns = named_columns,

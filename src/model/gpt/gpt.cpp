@@ -277,7 +277,8 @@ class Gpt {
     build_.current.region = {.layer = -1, .part = kLoss};
     build_.current.parts = {{kHead, build_.function(kForward), {.layer = -1, .part = kHead}},
                             {kLoss, build_.function(kLoss), build_.current.region}};
-    const LinearForm form = head_bias_.valid() ? LinearForm::kLinear : LinearForm::kEinsum;
+    const bool is_module = head_bias_.valid() || edition_.is_of_library;  // transformers' head is an nn.Linear
+    const LinearForm form = is_module ? LinearForm::kLinear : LinearForm::kEinsum;
     const LinearCrossEntropy outputs = linear_cross_entropy(build_, x, head_weight_, head_bias_, inputs_.targets,
                                                             {.linear = form, .loss = edition_.loss});
     build_.current = outer;

@@ -65,12 +65,13 @@ const OpCard kUpdateLossScale = {.name = "update_loss_scale",
                                  .flops = [](const Signature&) { return 2.0; },
                                  .reference = reference_update,
                                  .updates = {{0, 0}, {1, 1}}};
-const OpCard kAssignUnless = {.name = "assign_unless",
-                              .kind = OpKind::kCopy,
-                              .infer = infer_assign,
-                              .bytes = [](const Signature& s) { return 2 * s.out[0].bytes(); },
-                              .reference = reference_assign,
-                              .updates = {{0, 0}}};
+const OpCard kAssignUnless = {
+    .name = "assign_unless",
+    .kind = OpKind::kCopy,
+    .infer = infer_assign,
+    .bytes = [](const Signature& s) { return (Size(s.in[1].bytes()) + s.out[0].bytes()).value(); },
+    .reference = reference_assign,
+    .updates = {{0, 0}}};
 
 std::span<const OpCard* const> loss_scale_cards() {
   static constexpr const OpCard* kCards[] = {&kUnscaleGradient, &kCountApplied, &kUpdateLossScale, &kAssignUnless};

@@ -1,6 +1,7 @@
 // Kernels of loss scaling.
 #include "ops/loss_scale/loss_scale.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 
@@ -45,13 +46,23 @@ std::string unscale_refusal(const Signature& signature) {
   return signature.in[2].dtype == DType::kBool ? "" : "found_inf is not bool";
 }
 
+void copy_strip(const Strip& strip) { std::copy_n(strip.floats(1), strip.size, strip.floats(0)); }
+
 // (state [...], value [...], skip []) -> state [...], in place
 void launch_assign_unless(const KernelCall& call) {
-  if (*call.in[2].as<const uint8_t>() == 0) copy_elements(cpu::team_of(call), call.in[1], call.out[0]);
+  if (*call.in[2].as<const uint8_t>() != 0) return;
+  const TensorView& value = call.in[1];
+  const TensorView& state = call.out[0];
+  if (value.type.dtype == state.type.dtype) return copy_elements(cpu::team_of(call), value, state);
+  run_strips(cpu::team_of(call), {&state, 1}, {&value, 1}, {.function = copy_strip});
 }
 
 std::string assign_refusal(const Signature& signature) {
-  return signature.in[0].dtype == signature.in[1].dtype ? "" : "the value and the state have different types";
+  const DType state = signature.in[0].dtype;
+  const DType value = signature.in[1].dtype;
+  if (state == value) return "";
+  if (state == DType::kBool || value == DType::kBool) return "only one of the value and the state is bool";
+  return strips_refusal(signature.out, {&signature.in[1], 1});
 }
 
 }  // namespace

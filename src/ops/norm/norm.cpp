@@ -199,6 +199,7 @@ const OpCard kRmsNorm = {.name = "rms_norm",
                          .flops = flops<4>,
                          .reference = reference<RmsNormAttributes>,
                          .decompose = decompose_rms_norm,
+                         .casts_by_input = true,
                          .fold_output_cast = fold_output_cast<RmsNormAttributes>,
                          .optional_outputs = {1}};
 const OpCard kRmsNormBackward = {.name = "rms_norm_backward",
