@@ -43,7 +43,8 @@ constexpr std::array kWorkOptions{WorkOption{"model"},          WorkOption{"edit
                                   WorkOption{"vocab_size"},     WorkOption{"context_length"},
                                   WorkOption{"batch_size"},     WorkOption{"pass"},
                                   WorkOption{"crop_context"},   WorkOption{"weight_tie", "false"},
-                                  WorkOption{"causal", "true"}, WorkOption{"projections", "false"}};
+                                  WorkOption{"causal", "true"}, WorkOption{"projections", "false"},
+                                  WorkOption{"bias", "false"}};
 // These determine the work too, but are compared as has_default_key_heads() reads them.
 constexpr std::array<std::string_view, 2> kKeyHeadOptions{"num_kv_heads", "head_dim"};
 

@@ -37,7 +37,7 @@ double exposed_share(const ParallelPlan& plan) {
 
 std::string fit_words(const ParallelPlan& plan) {
   if (!plan.refusal.empty()) return plan.refusal;
-  if (plan.fits()) return "yes";
+  if (plan.fits()) return plan.recomputes_cheap_ops ? "yes, recompute: cheap ops" : "yes";
   const std::string excess = format_bytes(static_cast<int64_t>(plan.bytes.total() - plan.available));
   return fmt::format("{} too much", excess);
 }
@@ -84,7 +84,7 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
     } else {
       cells.resize(table.columns.size() - 2);
     }
-    cells.emplace_back(Json(fit_words(plan)), plan.fits() ? "yes" : "no");
+    plan.fits() ? cells.emplace_back("yes", fit_words(plan)) : cells.emplace_back(Json(fit_words(plan)), "no");
     cells.push_back(plan.remedy.empty() ? TableCell() : TableCell(plan.remedy));
     if (!plan.fits()) {
       table.notes.push_back(fmt::format("{} {}, {}: {}{}", plan.run.step.layout.ranks, machine_name(plan),

@@ -172,6 +172,7 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
     const bool may_recompute =
         program == Program::kLaptime && config.mode == Mode::kCompile && choice.checkpointing == Checkpointing::kNone;
     if (may_recompute && plan.bytes.total() > plan.available) {
+      plan.recomputes_cheap_ops = true;
       plan.run.config.memory_limit = "1B";
       plan.bytes = bytes_of(plan.run, plans);
     }
@@ -203,7 +204,7 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
       return plan_parallel(config, program, one, plans).fits();
     };
     if (counts.empty() || !fits(counts.back())) return std::nullopt;
-    std::ranges::find_if(counts, fits);
+    one.micro_batches = *std::ranges::find_if(counts, fits);
     return one;
   };
   for (const bool splits_model : {false, true}) {

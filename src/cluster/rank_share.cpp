@@ -163,6 +163,7 @@ void add_sums_of_gradients(DescribedRun run, int64_t sharers, Launches& launches
   add(planned_launches(run, 1), 0, -2, sums);
   for (auto& [key, launch] : sums) {
     const int64_t later = launch.later;
+    if (later < 0) continue;  // a launch of both steps that more micro-batches need less often
     if (launch.phase == Phase::kBackward) {
       launch.work.flops /= static_cast<double>(sharers);
       launch.work.bytes /= static_cast<double>(sharers);
@@ -260,8 +261,14 @@ RankBytes bytes_of(const DescribedRun& run, SharePlans& plans) {
 
 KnownRuns known_errors(const DescribedRun& run) {
   const DataSheet machine = machine_of(run);
-  if (run.step.layout.ranks > 1) return machine.parallel;
-  return known_runs(machine, run.program, config_as(run.config, run.program).mode);
+  const KnownRuns& alone = known_runs(machine, run.program, config_as(run.config, run.program).mode);
+  if (run.step.layout.ranks == 1) return alone;
+  if (run.program != Program::kLaptime) return machine.parallel;
+  // No time of laptime on several devices is known: its kernels may be off as on one device, and the rest as in other
+  // programs.
+  return {.figures = std::min(alone.figures, machine.parallel.figures),
+          .low = alone.low * machine.parallel.low,
+          .high = alone.high * machine.parallel.high};
 }
 
 }  // namespace laptime

@@ -68,7 +68,7 @@ ParallelTime time_of(const DescribedRun& run, SharePlans& plans);
 // known to store. Throws Error like SharePlans::index_of.
 RankBytes bytes_of(const DescribedRun& run, SharePlans& plans);
 
-// The deviation of published times from predictions for comparable runs; `figures` is 0 if there are none.
+// The deviation of known times from predictions for comparable runs; `figures` is 0 if there are none.
 KnownRuns known_errors(const DescribedRun& run);
 
 }  // namespace laptime

@@ -30,7 +30,7 @@ constexpr auto choices_of(MachineKind) { return choices<MachineKind>("gpu", "cpu
 // How far known times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
 struct KnownRuns {
   int64_t figures = 0;
-  double error = 0;  // median error, as a fraction
+  double error = 0;  // median error, as a fraction; 0 if the times are of other machines
   double low = 0, high = 0;
 
   // The least number of times whose spread predicts that of others: fewer say little about the outermost tenth.
@@ -65,8 +65,7 @@ struct DataSheet {
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  // All optional. Published runs of other programs on one device, of all programs on several, and laptime's own runs on
-  // one device.
+  // All optional. Published runs of other programs on one device and on several, and laptime's own runs on one.
   KnownRuns eager{}, compile{}, parallel{}, laptime_eager{}, laptime_compile{};
 
   // Links between devices; all fields set or none.

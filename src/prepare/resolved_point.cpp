@@ -41,9 +41,9 @@ bool fuses_attention(Program program, Precision dtype) { return program == Progr
 void set_program(Sweep& sweep, Program program) {
   if (program == Program::kLaptime) return;
   const auto refuse = [&](std::string_view option) {
-    throw Error::format(
-        "--as {}: the program decides what it fuses, except attention; leave out --{}, or give --keep {}",
-        name_of(program), option, kFlashAttention);
+    throw Error::format("--as {}: the program decides what it fuses, except attention; leave out --{}{}",
+                        name_of(program), option,
+                        option == "keep" ? fmt::format(", or give --keep {}", kFlashAttention) : "");
   };
   if (sweep.output.ablate) refuse("ablate");
   for (const Axis& axis : sweep.axes) {

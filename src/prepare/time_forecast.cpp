@@ -241,7 +241,7 @@ Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::ve
     prediction.low = seconds * runs.low;
     prediction.high = seconds * runs.high;
     prediction.earlier = runs.figures;
-    prediction.median_error = runs.error;
+    if (runs.error > 0) prediction.median_error = runs.error;
   }
   prediction.launches = static_cast<int64_t>(plan.steps.size());
   prediction.measured_share = whole > 0 ? measured / whole : 0;

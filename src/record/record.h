@@ -248,7 +248,7 @@ struct Prediction {
   std::string disturbance;             // the main disturbance: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, keyed like Record::time
   // The 90 % prediction interval, from the errors of earlier predictions on this machine or, for a described machine,
-  // from published times; none if there are too few.
+  // from known times; none if there are too few.
   std::optional<double> low, high;     // seconds
   std::optional<int64_t> earlier;      // number of earlier predictions or known times
   std::optional<double> median_error;  // of those predictions

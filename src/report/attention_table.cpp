@@ -32,7 +32,10 @@ bool has_phase(std::string_view pass, std::string_view phase) {
 
 std::string mode_of(const Record& record) {
   const std::string mode = record.config.text("mode");
-  return mode + (mode == "eager" || chosen_composites(record).empty() ? "" : " lowered");
+  const std::string chosen = chosen_composites(record);
+  const bool keeps_attention =
+      chosen.starts_with("keep ") && chosen.find("scaled_dot_product_attention") != std::string::npos;
+  return mode + (mode == "eager" || chosen.empty() || keeps_attention ? "" : " lowered");
 }
 
 std::vector<std::string> labels_of(const Record& record) {

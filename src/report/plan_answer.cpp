@@ -24,7 +24,7 @@ namespace {
 TableCell fit_cell(const Record& record) {
   if (record.status == Status::kOk) {
     const std::string recompute = unasked_recompute(record);
-    return {"yes", recompute.empty() ? "" : "yes, recomputes " + recompute};
+    return {"yes", recompute.empty() ? "" : "yes, recompute: " + recompute};
   }
   if (record.status != Status::kOutOfMemory || !record.bytes_requested || !record.bytes_available)
     return std::string(name_of(record.status));

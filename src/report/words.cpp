@@ -145,7 +145,7 @@ std::string fit(const Finding& f) {
   std::string text = fmt::format("{}: {}", f.text("fits") == "true" ? "fits" : "does not fit", peak);
   if (f.has("available_bytes")) text += fmt::format(" of {}", usable_words(f));
   if (f.has("missing_bytes")) text += fmt::format(", {} too much", brief_bytes(f.integer("missing_bytes")));
-  if (f.has("recompute")) text += fmt::format(", recomputes {}", f.text("recompute"));
+  if (f.has("recompute")) text += fmt::format(", recompute: {}", f.text("recompute"));
   const std::string fitting = f.text("fitting_recompute");
   if (fitting.empty()) return text;
   return text +

@@ -88,8 +88,7 @@ bool misfits(const Scale& scale, double value, Unit unit) {
   const std::span<const Scale> scales = scales_of(unit);
   if (scales.empty() || value == 0 || !is_known(value, unit)) return false;
   const double size = std::fabs(value) / scale.factor;
-  return (size >= 1e4 && scale.factor < scales.back().factor) ||
-         (size < 0.01 && scale.factor > scales.front().factor);
+  return (size >= 1e4 && scale.factor < scales.back().factor) || (size < 0.01 && scale.factor > scales.front().factor);
 }
 
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit) {

@@ -1,4 +1,4 @@
-// The order of stored records, and runs that reused stored records.
+// How stored records are ordered and found, and runs that reused stored records.
 #include <gtest/gtest.h>
 
 #include "record/store_fixture.h"
@@ -44,6 +44,33 @@ TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyReused) {
   EXPECT_EQ(store.newest_resumed()->run, "2026-01-02T10:16:00Z-2");
   EXPECT_EQ(store.newest_resumed()->created, "2026-01-02T10:16:00Z");
   EXPECT_EQ(store.newest_resumed()->taken_id, second);
+}
+
+TEST_F(StoreTest, FindsTheNewestFinishedRecord) {
+  Store store = Store::open(path_);
+  Record record = sample_record("older");
+  store.append(record);
+  record.name = "newer";
+  store.append(record);
+  record.name = "failed";
+  record.status = Status::kFailed;
+  store.append(record);
+  const auto found = store.find_finished(record.config_hash, record.binary.id, record.fingerprint);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->record.name, "newer");
+  EXPECT_FALSE(store.find_finished("other", record.binary.id, record.fingerprint));
+  EXPECT_FALSE(store.find_finished(record.config_hash, "other", record.fingerprint));
+  EXPECT_FALSE(store.find_finished(record.config_hash, record.binary.id, "other"));
+}
+
+TEST_F(StoreTest, FindsARecordByIdRunAndName) {
+  Store store = Store::open(path_);
+  const Record record = sample_record("one");
+  const int64_t id = store.append(record);
+  EXPECT_TRUE(store.has(id, record.run, "one"));
+  EXPECT_FALSE(store.has(id + 1, record.run, "one"));
+  EXPECT_FALSE(store.has(id, "another run", "one"));
+  EXPECT_FALSE(store.has(id, record.run, "two"));
 }
 
 }  // namespace

@@ -66,23 +66,6 @@ TEST_F(StoreTest, RejectsATextThatCouldNotBeRead) {
   EXPECT_THROW(store.append('"' + std::string(kMaxDocumentBytes, 'x') + '"'), Error);
 }
 
-TEST_F(StoreTest, FindsTheNewestFinishedRecord) {
-  Store store = Store::open(path_);
-  Record record = sample_record("older");
-  store.append(record);
-  record.name = "newer";
-  store.append(record);
-  record.name = "failed";
-  record.status = Status::kFailed;
-  store.append(record);
-  const auto found = store.find_finished(record.config_hash, record.binary.id, record.fingerprint);
-  ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->record.name, "newer");
-  EXPECT_FALSE(store.find_finished("other", record.binary.id, record.fingerprint));
-  EXPECT_FALSE(store.find_finished(record.config_hash, "other", record.fingerprint));
-  EXPECT_FALSE(store.find_finished(record.config_hash, record.binary.id, "other"));
-}
-
 TEST_F(StoreTest, FindsFinishedTracesWithEnoughSteps) {
   Store store = Store::open(path_);
   Record record = sample_record("three");
@@ -436,16 +419,6 @@ TEST_F(StoreTest, SlowHidesOnlyTheRecordsOfADamagedPage) {
   }
 }
 
-TEST_F(StoreTest, FindsARecordByIdRunAndName) {
-  Store store = Store::open(path_);
-  const Record record = sample_record("one");
-  const int64_t id = store.append(record);
-  EXPECT_TRUE(store.has(id, record.run, "one"));
-  EXPECT_FALSE(store.has(id + 1, record.run, "one"));
-  EXPECT_FALSE(store.has(id, "another run", "one"));
-  EXPECT_FALSE(store.has(id, record.run, "two"));
-}
-
 TEST_F(StoreTest, RejectsADamagedFile) {
   {
     Store store = Store::open(path_);
@@ -501,5 +474,6 @@ TEST_F(StoreTest, WriteProtectedStoreCanOnlyBeRead) {
   });
   EXPECT_EQ(wait_for(child), 0);
 }
+
 }  // namespace
 }  // namespace laptime

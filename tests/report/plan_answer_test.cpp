@@ -133,10 +133,10 @@ TEST(PlanAnswer, NamesRecomputationThatWasNotAskedFor) {
   Record record = planned();
   record.config.json()["recompute"] = "none";
   record.memory.recompute = "cheap ops";
-  EXPECT_THAT(text({record}), testing::StartsWith("fits: 1.00 MiB, recomputes cheap ops\n"));
+  EXPECT_THAT(text({record}), testing::StartsWith("fits: 1.00 MiB, recompute: cheap ops\n"));
   const Table table = plan_of_points({{planned()}, {record}});
   EXPECT_EQ(cell(table, 1, "fits"), "yes");
-  EXPECT_THAT(text_of(table, {.unicode = false, .width = 0}), HasSubstr("  yes, recomputes cheap ops\n"));
+  EXPECT_THAT(text_of(table, {.unicode = false, .width = 0}), HasSubstr("  yes, recompute: cheap ops\n"));
   record.config.json()["recompute"] = record.memory.recompute = "block";
   EXPECT_FALSE(finding({record}, "fit").has("recompute"));
 }

@@ -118,10 +118,10 @@ class Figures(unittest.TestCase):
     def test_own_errors_are_wider_on_machines_without_own_figures(self):
         figures = [figure(machine="h100", program="laptime", published_s=0.1 + 0.01 * i) for i in range(10)]
         values = {"h100": VALUES}
-        number, near = fit_machines.own_errors(figures, values, "h200", [-0.2, 0.3])
-        self.assertEqual((number, near), (10, [one.error(VALUES) for one in figures]))
-        number, far = fit_machines.own_errors(figures, values, "b200", [-0.2, 0.3])
-        self.assertEqual(number, 10)
+        number, near, is_known = fit_machines.own_errors(figures, values, "h200", [-0.2, 0.3])
+        self.assertEqual((number, near, is_known), (10, [one.error(VALUES) for one in figures], True))
+        number, far, is_known = fit_machines.own_errors(figures, values, "b200", [-0.2, 0.3])
+        self.assertEqual((number, is_known), (10, False))
         self.assertLess(min(far), min(near) - 0.15)
         self.assertGreater(max(far), max(near) + 0.25)
 
