@@ -32,10 +32,11 @@ constexpr double kScorePasses = 2;
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
 constexpr double kOverlap = 4;           // p of the p-norm of device and host time, which is nearly their maximum
-// The rates of laptime's kernels, fitted to its steps on an H100 (docs/records/h100.jsonl): shares of the bandwidth, in
-// compile and in eager mode, and the rate of 16-bit products relative to that of PyTorch.
+// The rates of laptime's kernels, fitted to its steps on an H100 (docs/records/h100.jsonl): the share of the bandwidth,
+// the bytes per second that a processor moves at most in eager mode, and the rate of 16-bit products relative to that
+// of PyTorch.
 constexpr double kOwnBandwidth = 0.875;
-constexpr double kOwnEagerBandwidth = 0.35;
+constexpr double kOwnEagerRate = 8.9e9;
 constexpr double kOwnProducts = 1.25;
 
 }  // namespace
@@ -63,7 +64,8 @@ double LaunchTimes::memory(double bytes) const {
 
 double LaunchTimes::reached_bandwidth() const {
   if (program_ != Program::kLaptime) return machine_.reached_bandwidth;
-  return mode_ == Mode::kEager ? kOwnEagerBandwidth : kOwnBandwidth;
+  if (mode_ == Mode::kCompile) return kOwnBandwidth;
+  return std::min(kOwnBandwidth, kOwnEagerRate * static_cast<double>(machine_.processors) / machine_.bandwidth);
 }
 
 bool LaunchTimes::is_float32() const { return !is_tf32_ && product_peak_ == machine_.float32; }

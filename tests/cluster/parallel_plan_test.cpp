@@ -73,10 +73,10 @@ TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKvHeads) {
 TEST(ParallelPlan, UsesTheErrorIntervalOfTheMode) {
   SharePlans plans;
   const DataSheet h100 = find_machine("h100");
-  const auto relative_high = [&](Mode mode, Program program) {
+  const auto relative_high = [&](Mode mode, Program program, int64_t ranks = 1) {
     RunConfig config = small("roofline:h100");
     config.mode = mode;
-    const ParallelPlan plan = plan_parallel(config, program, choice(1, 1, Shard::kNone), plans);
+    const ParallelPlan plan = plan_parallel(config, program, choice(ranks, 1, Shard::kNone), plans);
     return *plan.high / plan.time.step;
   };
   ASSERT_NE(h100.eager.high, h100.compile.high);
@@ -84,6 +84,8 @@ TEST(ParallelPlan, UsesTheErrorIntervalOfTheMode) {
   EXPECT_DOUBLE_EQ(relative_high(Mode::kCompile, Program::kLaptime), h100.laptime_compile.high);
   EXPECT_DOUBLE_EQ(relative_high(Mode::kCompile, Program::kPyTorchEager), h100.eager.high);
   EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kPyTorchCompile), h100.compile.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kPyTorchEager, 2), h100.parallel.high);
+  EXPECT_DOUBLE_EQ(relative_high(Mode::kEager, Program::kLaptime, 2), h100.laptime_eager.high * h100.parallel.high);
 }
 
 TEST(ParallelPlan, FewPublishedTimesGiveNoInterval) {
