@@ -84,7 +84,7 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
     } else {
       cells.resize(table.columns.size() - 2);
     }
-    plan.fits() ? cells.emplace_back("yes", fit_words(plan)) : cells.emplace_back(Json(fit_words(plan)), "no");
+    cells.emplace_back(Json(plan.fits() ? "yes" : fit_words(plan)), plan.fits() ? fit_words(plan) : "no");
     cells.push_back(plan.remedy.empty() ? TableCell() : TableCell(plan.remedy));
     if (!plan.fits()) {
       table.notes.push_back(fmt::format("{} {}, {}: {}{}", plan.run.step.layout.ranks, machine_name(plan),
@@ -131,7 +131,12 @@ std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
   more(plan.time.optimizer, best.time.optimizer, "optimizer");
   if (plan.run.step.checkpointing == Checkpointing::kFull && best.run.step.checkpointing != Checkpointing::kFull)
     reasons.emplace_back("recomputes layers");
-  const std::string time = fmt::format("{} time", change_text(plan.time.step / best.time.step - 1));
+  constexpr double kSameTime = 1e-3;
+  const double slower = plan.time.step / best.time.step - 1;
+  const double bytes = plan.bytes.total() - best.bytes.total();
+  if (std::abs(slower) <= kSameTime && bytes > 0)
+    return fmt::format("same time, {} more", format_bytes(static_cast<int64_t>(bytes)));
+  const std::string time = fmt::format("{} time", change_text(slower));
   return reasons.empty() ? time : fmt::format("{}: {}", time, joined(reasons, ", "));
 }
 

@@ -163,7 +163,7 @@ void add_sums_of_gradients(DescribedRun run, int64_t sharers, Launches& launches
   add(planned_launches(run, 1), 0, -2, sums);
   for (auto& [key, launch] : sums) {
     const int64_t later = launch.later;
-    if (later < 0) continue;  // a launch of both steps that more micro-batches need less often
+    if (later < 0) continue;  // no sum: a step of two micro-batches runs this launch less than twice as often
     if (launch.phase == Phase::kBackward) {
       launch.work.flops /= static_cast<double>(sharers);
       launch.work.bytes /= static_cast<double>(sharers);

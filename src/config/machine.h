@@ -30,7 +30,7 @@ constexpr auto choices_of(MachineKind) { return choices<MachineKind>("gpu", "cpu
 // How far known times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
 struct KnownRuns {
   int64_t figures = 0;
-  double error = 0;  // median error, as a fraction; 0 if the times are of other machines
+  double error = 0;  // median error, as a fraction; 0 if unknown, as for laptime where it has not run
   double low = 0, high = 0;
 
   // The least number of times whose spread predicts that of others: fewer say little about the outermost tenth.

@@ -32,11 +32,12 @@ constexpr double kScorePasses = 2;
 constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
 constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
 constexpr double kOverlap = 4;           // p of the p-norm of device and host time, which is nearly their maximum
-// The rates of laptime's kernels, fitted to its steps on an H100 (docs/records/h100.jsonl): the share of the bandwidth,
-// the bytes per second that a processor moves at most in eager mode, and the rate of 16-bit products relative to that
-// of PyTorch.
+// The rates of laptime's kernels, fitted to its steps on an H100 (docs/records/h100.jsonl): shares of the bandwidth in
+// compile and in eager mode, and the rate of 16-bit products relative to that of PyTorch. Processors limit eager
+// kernels, so these reach a larger share on machines with more processors for their bandwidth.
 constexpr double kOwnBandwidth = 0.875;
-constexpr double kOwnEagerRate = 8.9e9;
+constexpr double kOwnEagerBandwidth = 0.35;
+constexpr double kOwnEagerRate = 8.9e9;  // bytes per second of a processor
 constexpr double kOwnProducts = 1.25;
 
 }  // namespace
@@ -65,7 +66,8 @@ double LaunchTimes::memory(double bytes) const {
 double LaunchTimes::reached_bandwidth() const {
   if (program_ != Program::kLaptime) return machine_.reached_bandwidth;
   if (mode_ == Mode::kCompile) return kOwnBandwidth;
-  return std::min(kOwnBandwidth, kOwnEagerRate * static_cast<double>(machine_.processors) / machine_.bandwidth);
+  return std::clamp(kOwnEagerRate * static_cast<double>(machine_.processors) / machine_.bandwidth, kOwnEagerBandwidth,
+                    kOwnBandwidth);
 }
 
 bool LaunchTimes::is_float32() const { return !is_tf32_ && product_peak_ == machine_.float32; }

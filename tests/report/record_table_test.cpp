@@ -333,6 +333,8 @@ TEST(AttentionTable, CompileModeThatKeepsSomeCompositesIsLowered) {
   std::vector<Record> records = attention_records();
   for (const size_t i : {1U, 3U}) records[i].config.json()["keep"] = "rms_norm";
   EXPECT_THAT(table(records, {.width = 100}, "attention"), HasSubstr("lowered"));
+  for (const size_t i : {1U, 3U}) records[i].config.json()["keep"] = "scaled_dot_product_attention";
+  EXPECT_THAT(table(records, {.width = 100}, "attention"), Not(HasSubstr("lowered")));
   for (Record& record : records) record.config.json()["keep"] = nullptr;
   EXPECT_THAT(table(records, {.width = 100}, "attention"), Not(HasSubstr("lowered")));
 }
