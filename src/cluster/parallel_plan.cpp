@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 #include "base/available_memory.h"
@@ -113,10 +112,11 @@ ParallelPlan with_best_micro_batches(const RunConfig& config, Program program, P
     choice.micro_batches = count;
     return plan_parallel(config, program, choice, plans);
   };
-  const std::vector<int64_t> counts = micro_batch_counts(config, choice.layout);
+  std::vector<int64_t> counts = micro_batch_counts(config, choice.layout);
+  std::ranges::reverse(counts);
   std::vector<ParallelPlan> all;
   bool fits = true;
-  for (const int64_t count : counts | std::views::reverse) {
+  for (const int64_t count : counts) {
     // Fewer micro-batches need more memory, except for a single one, whose gradients need not outlive the step.
     if (!fits && count > 1) continue;
     all.push_back(plan_with(count));
