@@ -45,7 +45,7 @@ constexpr std::array kWorkOptions{WorkOption{"model"},          WorkOption{"edit
                                   WorkOption{"crop_context"},   WorkOption{"weight_tie", "false"},
                                   WorkOption{"causal", "true"}, WorkOption{"projections", "false"},
                                   WorkOption{"bias", "false"}};
-// These determine the work too, but are compared as has_default_key_heads() reads them.
+// These options determine the work too; work_of() compares them only if a record has other than the default key heads.
 constexpr std::array<std::string_view, 2> kKeyHeadOptions{"num_kv_heads", "head_dim"};
 
 // A key that two records of one command (`run`) share if they differ at most in `options`.

@@ -162,7 +162,7 @@ struct SelectedRecords {
   SelectedRecords(const SelectedRecords&) = delete;
   SelectedRecords& operator=(const SelectedRecords&) = delete;
 
-  // Why no record is selected; empty if one is, or if none can be read.
+  // The reason why no record is selected; empty if a record is selected, or if no record can be read.
   std::string why_none() const { return records.why_none(filter); }
   // Throws Error for a command that needs a record: that the store is empty, or else `reason`.
   [[noreturn]] void reject_none(std::string_view where, const std::string& reason) const;

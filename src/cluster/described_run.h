@@ -48,7 +48,7 @@ DescribedRun described(const PublishedRun& run);
 // so do ranks that gather parameters in 16 bits. laptime stores and gathers float32 (docs/ranks.md).
 bool stores_16_bits(const DescribedRun& run, bool is_autocast);
 
-// The attention kernel of a program that was not asked for one.
+// The attention kernel that a program runs unless an option names one.
 AttentionKernel usual_attention(Program program, Precision dtype);
 
 // The known machine that a source describes: a100-40 for "A100 40GB". Null if there is none.

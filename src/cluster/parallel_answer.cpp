@@ -131,7 +131,6 @@ std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
   more(plan.time.optimizer, best.time.optimizer, "optimizer");
   if (plan.run.step.checkpointing == Checkpointing::kFull && best.run.step.checkpointing != Checkpointing::kFull)
     reasons.emplace_back("recomputes layers");
-  constexpr double kSameTime = 1e-3;
   const double slower = plan.time.step / best.time.step - 1;
   const double bytes = plan.bytes.total() - best.bytes.total();
   if (std::abs(slower) <= kSameTime && bytes > 0)

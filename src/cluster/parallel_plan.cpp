@@ -93,13 +93,11 @@ bool is_before(const ParallelPlan& a, const ParallelPlan& b) {
   return a.fits() ? a.time.step < b.time.step : is_smaller(a, b);
 }
 
-// Sorts plans. Of those that take no longer than the fastest, as far as a prediction can tell, the smallest comes
-// first.
+// Sorts plans. Of those that take as long as the fastest (kSameTime), the smallest comes first.
 void sort_plans(std::vector<ParallelPlan>& plans) {
-  constexpr double kSameTime = 1.001;
   std::ranges::stable_sort(plans, is_before);
   const auto slower = std::ranges::find_if(plans, [&](const ParallelPlan& plan) {
-    return !plan.fits() || plan.time.step > kSameTime * plans.front().time.step;
+    return !plan.fits() || plan.time.step > (1 + kSameTime) * plans.front().time.step;
   });
   const auto smallest = std::min_element(plans.begin(), slower, is_smaller);
   if (smallest != slower) std::rotate(plans.begin(), smallest, std::next(smallest));

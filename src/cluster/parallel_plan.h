@@ -12,6 +12,9 @@
 
 namespace laptime {
 
+// Steps whose times differ by at most this fraction take equally long, as far as a prediction can tell.
+inline constexpr double kSameTime = 1e-3;
+
 struct ParallelPlan {
   std::string point{};  // settings that distinguish its point: "ctx 256, bfloat16"; empty if all points share them
   DescribedRun run;

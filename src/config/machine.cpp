@@ -65,6 +65,7 @@ template <auto Member, const Figure& figure>
 constexpr auto kNumber = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   machine.*Member = static_cast<std::remove_cvref_t<decltype(machine.*Member)>>(number_of(figure, value, where));
 };
+
 constexpr auto kKind = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   parse_value(Option{.flag = "kind of machine"}, where, text_of_node(value, where), machine.kind);
 };
@@ -117,6 +118,8 @@ constexpr std::array<std::string_view, 10> kReachedKeys{
     "reached_attention", "host_forward", "host_compiled",   "reached_source"};
 constexpr std::array<std::string_view, 6> kLinkKeys{"link_bandwidth", "link_devices", "network_bandwidth",
                                                     "link_latency",   "reached_link", "link_source"};
+
+// The keys of known runs, which must be given together, and the runs that they describe.
 struct RunsField {
   std::array<std::string_view, 4> keys;
   KnownRuns DataSheet::*runs;
