@@ -1,4 +1,4 @@
-// Times of tiles, bytes and launches. The constants apply to all machines; tools/fit_machines uses the same formulas.
+// Times of tiles, bytes and launches. The constants apply to all machines; tools/predicted_times.py has the same formulas.
 #include "predict/launch_times.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Adds up computation, bubbles and exposed communication. tools/fit_machines has the same formulas.
+// Adds up computation, bubbles and exposed communication. tools/predicted_times.py has the same formulas.
 #include "predict/parallel_step.h"
 
 #include <algorithm>

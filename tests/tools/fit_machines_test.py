@@ -12,6 +12,9 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import predicted_times
+
 LOADER = SourceFileLoader("fit_machines", str(ROOT / "tools" / "fit_machines"))
 SPEC = importlib.util.spec_from_loader("fit_machines", LOADER)
 fit_machines = importlib.util.module_from_spec(SPEC)
@@ -36,8 +39,8 @@ def figures_of_modes(modes: list[str]) -> list:
     launches = collections.defaultdict(list)
     for launch in tables["launches"]:
         launches[launch["share"]].append(launch)
-    machine = fit_machines.Machine(ROOT / "machines/h100.toml")
-    return [fit_machines.Figure(run, fit_machines.Share(launches[run["share"]], machine, run["arithmetic"], run["micro_batches"]), machine)
+    machine = predicted_times.Machine(ROOT / "machines/h100.toml")
+    return [predicted_times.Figure(run, predicted_times.Share(launches[run["share"]], machine, run["arithmetic"], run["micro_batches"]), machine)
             for run in tables["runs"]]
 
 
@@ -53,9 +56,9 @@ VALUES = dict(zip(fit_machines.FREE, fit_machines.START))
 
 def figure(**changes) -> object:
     run = {**RUN, **changes}
-    machine = fit_machines.Machine(ROOT / "machines" / f"{run['machine']}.toml")
+    machine = predicted_times.Machine(ROOT / "machines" / f"{run['machine']}.toml")
     launch = {"phase": "forward", "in_layer": True, "in_attention": False, "count": 10, "later": 10, "kind": "other", "moved": 1e9, "work": 1e9, "unaligned": 0}
-    return fit_machines.Figure(run, fit_machines.Share([launch], machine, run["arithmetic"], 1), machine)
+    return predicted_times.Figure(run, predicted_times.Share([launch], machine, run["arithmetic"], 1), machine)
 
 
 class FitMachines(unittest.TestCase):
@@ -96,7 +99,7 @@ class FitMachines(unittest.TestCase):
     def test_predicts_one_rank_without_links(self):
         plain = figure().predicted(VALUES)
         self.assertEqual(figure(in_node=True).predicted(VALUES), plain)
-        updated = 1e9 * fit_machines.HOST_UPDATE_BYTES / fit_machines.HOST_BANDWIDTH
+        updated = 1e9 * predicted_times.HOST_UPDATE_BYTES / predicted_times.HOST_BANDWIDTH
         self.assertGreater(figure(offloads=True).predicted(VALUES), updated)
 
 
