@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 
 namespace laptime {
@@ -56,12 +57,7 @@ std::string class_of(const TraceLaunch& launch) { return std::string(launch.work
 std::string phase_of(const TraceLaunch& launch) { return std::string(launch.phase); }
 std::string kernel_of(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }
 
-std::vector<std::string_view> launch_columns() {
-  std::vector<std::string_view> names;
-  names.reserve(kColumns.size());
-  for (const LaunchColumn& one : kColumns) names.push_back(one.name);
-  return names;
-}
+std::vector<std::string_view> launch_columns() { return mapped(kColumns, &LaunchColumn::name); }
 
 Json launch_column(const TraceLaunch& launch, std::string_view column) {
   for (const LaunchColumn& one : kColumns) {
@@ -132,12 +128,7 @@ std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& te
   return sums.empty() ? std::vector<double>(trace.steps.size()) : sums.front().by_step;
 }
 
-std::vector<double> whole_steps(const StepTrace& trace) {
-  std::vector<double> steps;
-  steps.reserve(trace.steps.size());
-  for (const TracedStep& step : trace.steps) steps.push_back(step.total);
-  return steps;
-}
+std::vector<double> whole_steps(const StepTrace& trace) { return mapped(trace.steps, &TracedStep::total); }
 
 std::string pass_of(const StepTrace& trace) {
   std::set<std::string_view> phases;

@@ -196,15 +196,13 @@ bool Speedups::are_late() const {
 std::string Speedups::run_of(const Record& record) const { return runs_.contains(record.run) ? record.run : ""; }
 
 std::vector<Speedups::Setting> Speedups::settings_of(const Record& record) const {
-  const auto run = runs_.find(run_of(record));
-  return run == runs_.end() ? std::vector<Setting>() : run->second.baseline;
+  const Run* const run = at_key(runs_, run_of(record));
+  return run == nullptr ? std::vector<Setting>() : run->baseline;
 }
 
 std::vector<Speedups::Setting> Speedups::baseline_of(const std::set<std::vector<std::string>>& points) {
   std::vector<Setting> settings;
-  std::vector<const Values*> all;
-  all.reserve(points.size());
-  for (const Values& values : points) all.push_back(&values);
+  const std::vector<const Values*> all = mapped(points, [](const Values& values) { return &values; });
   std::vector<const Values*> left = all;  // the points that may still be the baseline
   std::vector<size_t> varied;
   for (size_t i = 0; i < kMayDiffer.size(); ++i) {
@@ -233,15 +231,13 @@ std::vector<std::string> Speedups::descriptions() const {
       text += (text.empty() ? "" : " ") +
               (usual_value(setting.key).empty() ? fmt::format("{} {}", setting.key, shown) : shown);
     }
-    if (!text.empty() && std::ranges::find(descriptions, text) == descriptions.end())
-      descriptions.push_back(std::move(text));
+    if (!text.empty() && !is_among(text, descriptions)) descriptions.push_back(std::move(text));
   }
   return descriptions;
 }
 
 std::string Speedups::point_of(const Record& record) const {
-  std::vector<std::string_view> keys;
-  for (const Setting& setting : settings_of(record)) keys.push_back(setting.key);
+  const std::vector<std::string_view> keys = mapped(settings_of(record), &Setting::key);
   return keys.empty() ? "" : point_of_run(record, run_of(record), keys);
 }
 
@@ -267,12 +263,12 @@ void Speedups::add(const Record& record) {
 
 std::optional<Speedup> Speedups::compared(const std::string& point, const Record& record,
                                           std::string_view phase) const {
-  const auto baseline = baselines_.find(point);
-  if (baseline == baselines_.end() || record.status != Status::kOk) return std::nullopt;
-  const auto& [is_exact, times] = baseline->second;
+  const Baseline* const baseline = at_key(baselines_, point);
+  if (baseline == nullptr || record.status != Status::kOk) return std::nullopt;
+  const auto& [is_exact, times] = *baseline;
   if (is_exact != is_predicted(record)) return std::nullopt;
-  const auto base = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
-  return ratio_of(base == times.end() ? nullptr : &base->second, time_of(record, phase), is_exact);
+  const std::string key = phase.empty() ? record.config.text("pass") : std::string(phase);
+  return ratio_of(at_key(times, key), time_of(record, phase), is_exact);
 }
 
 std::optional<Speedup> Speedups::speedup(const Record& record, std::string_view phase) const {

@@ -52,7 +52,7 @@ const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view f
 
 std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags) {
   std::vector<OptionRow> rows = option_rows<OutputConfig>();
-  std::erase_if(rows, [&](const OptionRow& row) { return !is_one_of(row, flags); });
+  std::erase_if(rows, [&](const OptionRow& row) { return !is_among(row.option.flag, split(flags, ' ')); });
   return rows;
 }
 
@@ -70,9 +70,7 @@ void reject_positionals(const CommandWords& words, size_t taken) {
 }
 
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices) {
-  std::vector<std::string_view> known;
-  known.reserve(choices.size());
-  for (const WordHelp& choice : choices) known.push_back(choice.word);
+  const auto known = mapped<std::string_view>(choices, &WordHelp::word);
   if (words.positionals.empty())
     throw Error::format("laptime {}: no {} given; give one of: {}", words.command, noun, joined(known, ", "));
   const auto found = std::ranges::find(known, words.positionals.front());

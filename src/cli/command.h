@@ -55,11 +55,9 @@ struct WordHelp {
 constexpr std::string_view no_help(std::string_view) { return ""; }
 template <class Rows, class Name = std::identity, class Help = decltype(&no_help)>
 std::vector<WordHelp> words_of(const Rows& rows, Name name = {}, Help help = no_help) {
-  std::vector<WordHelp> words;
-  words.reserve(std::size(rows));
-  for (const auto& row : rows)
-    words.push_back({std::string(std::invoke(name, row)), std::string(std::invoke(help, row))});
-  return words;
+  return mapped(rows, [&](const auto& row) {
+    return WordHelp{std::string(std::invoke(name, row)), std::string(std::invoke(help, row))};
+  });
 }
 
 // Parses a command's words with `parse_words`, and returns an action that passes the result to `run_command`, together

@@ -119,11 +119,8 @@ Completions list_values(const OptionRow& row, std::string_view lead, std::string
 Completions filter_words(const Command& command, std::span<const std::string> before) {
   constexpr std::array<std::string_view, 4> kJoining{"and", "or", "not", "("};
   constexpr std::array<std::string_view, 8> kOperators{"=", "==", "!=", "<", "<=", ">", ">=", "~"};
-  const auto is_one_of = [](const auto& known, std::string_view word) {
-    return std::ranges::find(known, word) != known.end();
-  };
-  if (before.empty() || is_one_of(kJoining, before.back())) return {.words = command.filter_columns()};
-  if (before.size() < 2 || !is_one_of(kOperators, before.back())) return {};
+  if (before.empty() || is_among(before.back(), kJoining)) return {.words = command.filter_columns()};
+  if (before.size() < 2 || !is_among(before.back(), kOperators)) return {};
   const std::vector<OptionRow> rows = option_rows<RunConfig>();
   const OptionRow* const row = find_row(rows, before[before.size() - 2]);
   return {.words = row == nullptr ? Words() : values_of(*row).words};

@@ -39,8 +39,7 @@ std::string synonyms_of(const OptionRow& row) {
   std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_value;
   for (const Synonym& synonym : synonyms()) {
     if (synonym.flag != row.option.flag) continue;
-    const bool is_choice = row.choices.empty() || std::ranges::find(row.choices, synonym.meant) != row.choices.end();
-    if (!is_choice) continue;
+    if (!row.choices.empty() && !is_among(synonym.meant, row.choices)) continue;
     auto known = std::ranges::find_if(by_value, [&](const auto& one) { return one.first == synonym.meant; });
     if (known == by_value.end()) known = by_value.insert(by_value.end(), {synonym.meant, {}});
     known->second.push_back(synonym.word);
@@ -86,9 +85,8 @@ std::vector<Section> by_group(const std::vector<OptionRow>& rows) {
 }
 
 std::string flags_of(const Section& section) {
-  std::vector<std::string> flags;
-  for (const WordHelp& option : section.words) flags.push_back(option.word.substr(0, option.word.find(' ')));
-  return joined(flags, ", ");
+  const auto flag_of = [](const WordHelp& option) { return option.word.substr(0, option.word.find(' ')); };
+  return joined(mapped(section.words, flag_of), ", ");
 }
 
 struct Sections {
@@ -130,8 +128,7 @@ std::string section_of(const Command& command) {
     text += fmt::format(".PP\n{}\n", roff_bold(section.title));
     for (const WordHelp& one : section.words) text += fmt::format(".TP\n{}\n{}\n", roff_term(one.word), roff(one.text));
   }
-  std::vector<std::string> shared;
-  for (const Section& section : sections.shared) shared.push_back(flags_of(section));
+  const std::vector<std::string> shared = mapped(sections.shared, flags_of);
   if (!shared.empty())
     text +=
         fmt::format(".PP\nOptions shared with {}: {}.\n", roff_bold("laptime bench"), roff_bold(joined(shared, ", ")));

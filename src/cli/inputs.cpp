@@ -122,10 +122,7 @@ std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& d
   return rows;
 }
 
-bool is_of_sweep(std::string_view flag) {
-  const std::vector<std::string_view> known = sweep_flags();
-  return std::ranges::find(known, flag) != known.end();
-}
+bool is_of_sweep(std::string_view flag) { return is_among(flag, sweep_flags()); }
 
 void set_given(Sweep& sweep, const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {

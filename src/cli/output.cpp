@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "analysis/plan_findings.h"
 #include "base/error.h"
 #include "base/words.h"
@@ -169,18 +167,16 @@ std::vector<OptionRow> with_formats(std::vector<OptionRow> rows, std::span<const
   for (OptionRow& row : rows) {
     if (row.option.flag != "output") continue;
     row.option.help = "output format";
-    row.choices.clear();
-    for (const OutputFormat format : formats) row.choices.push_back(name_of(format));
+    row.choices = mapped(formats, name_of<OutputFormat>);
     row.is_narrowed = true;
   }
   return rows;
 }
 
 void require_format(OutputFormat format, std::span<const OutputFormat> formats) {
-  std::vector<std::string_view> names;
-  for (const OutputFormat known : formats) names.push_back(name_of(known));
-  if (std::ranges::find(names, name_of(format)) == names.end())
-    throw Error::format("--output {} is not supported here; use {}", name_of(format), joined(names, ", "));
+  if (is_among(format, formats)) return;
+  throw Error::format("--output {} is not supported here; use {}", name_of(format),
+                      joined(mapped(formats, name_of<OutputFormat>), ", "));
 }
 
 void TrainingLines::add(const Record& record) {

@@ -3,7 +3,6 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <new>
 #include <utility>
@@ -33,9 +32,7 @@ std::string hint_of_bench(const Command& command, std::string_view flag) {
 }
 
 std::string unknown_option(const Command& command, const std::vector<OptionRow>& rows, std::string_view name) {
-  std::vector<std::string> flags;
-  flags.reserve(rows.size());
-  for (const OptionRow& row : rows) flags.push_back(fmt::format("--{}", row.option.flag));
+  const auto flags = mapped(rows, [](const OptionRow& row) { return fmt::format("--{}", row.option.flag); });
   const std::string_view flag = name.starts_with("--") ? name.substr(2) : name;
   std::string hint = hint_for(fmt::format("laptime {}", command.name), flag);
   if (hint.empty()) hint = hint_for("", flag);
@@ -77,7 +74,7 @@ void check_options(const Command& command, const CommandWords& words) {
           row.option.axis ? fmt::format(", its values joined by commas: --{} {}", given.flag, joined(texts, ",")) : "");
     }
     const std::string meant = meant_value(given.flag, given.text);
-    if (row.is_narrowed && std::ranges::find(row.choices, meant) == row.choices.end()) {
+    if (row.is_narrowed && !is_among(meant, row.choices)) {
       throw Error::format("laptime {}: --{}: {} is not supported here; use {}", command.name, given.flag,
                           quote(given.text), joined(row.choices, ", "));
     }

@@ -28,10 +28,7 @@ std::string rough_time(Seconds time) {
 
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points) {
   const std::string common = common_words(points, [](const ResolvedPoint& point) { return point.name; });
-  std::vector<std::string> names;
-  names.reserve(points.size());
-  for (const ResolvedPoint& point : points) names.push_back(spoken_name(point.name, common));
-  return names;
+  return mapped(points, [&](const ResolvedPoint& point) { return spoken_name(point.name, common); });
 }
 
 std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
@@ -275,10 +272,7 @@ std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
 }
 
 std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
-  std::vector<Record> records;
-  records.reserve(points.size());
-  for (const ResolvedPoint& point : points) records.push_back(describe_planned(point));
-  return records;
+  return mapped(points, describe_planned);
 }
 
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {

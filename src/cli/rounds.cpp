@@ -106,10 +106,7 @@ ExitCode run(const RoundsRequest& request, const Processes& processes, PointOutp
     point.config.warmup = processes.warmup;
     point.config.steps = processes.steps;
   }
-  std::vector<ResolvedPoint> points;
-  points.reserve(processes.sides.size());
-  for (const size_t side : processes.sides) points.push_back(sides.at(side));
-  return run_watched(points,
+  return run_watched(mapped(processes.sides, [&](size_t side) { return sides.at(side); }),
                      {.store = request.store,
                       .name = request.run_name,
                       .trace = {.wanted = processes.traced > 0, .traced_steps = processes.traced},

@@ -21,9 +21,7 @@ using Figures = std::vector<const PredictedRun*>;
 
 // The absolute values of the relative errors, ascending.
 std::vector<double> sizes_of(const Figures& figures) {
-  std::vector<double> sizes;
-  sizes.reserve(figures.size());
-  for (const PredictedRun* figure : figures) sizes.push_back(std::abs(figure->error()));
+  std::vector<double> sizes = mapped(figures, [](const PredictedRun* figure) { return std::abs(figure->error()); });
   std::ranges::sort(sizes);
   return sizes;
 }
@@ -49,9 +47,8 @@ void add_groups(Table& table, const Grouping& grouping, const Figures& figures) 
   bool is_first = true;
   for (const auto& [name, members] : groups) {
     const std::vector<double> sizes = sizes_of(members);
-    std::vector<double> ratios;
-    ratios.reserve(members.size());
-    for (const PredictedRun* figure : members) ratios.push_back(*figure->predicted / figure->value());
+    const auto ratio = [](const PredictedRun* figure) { return *figure->predicted / figure->value(); };
+    std::vector<double> ratios = mapped(members, ratio);
     std::ranges::sort(ratios);
     TableRow row{.cells = {name, static_cast<int64_t>(members.size()), percentile_of_sorted(sizes, 0.5),
                            percentile_of_sorted(sizes, 0.9),

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ranges.h"
+
 namespace laptime {
 
 struct RunConfig;
@@ -17,10 +19,7 @@ std::vector<std::string_view> words_in(std::string_view name);
 std::string common_words(const std::vector<std::string>& names);
 template <class Points, class Name>
 std::string common_words(const Points& points, const Name& name_of) {
-  std::vector<std::string> names;
-  names.reserve(points.size());
-  for (const auto& point : points) names.push_back(name_of(point));
-  return common_words(names);
+  return common_words(mapped(points, name_of));
 }
 // The name without the words of `left_out`, or the whole name if nothing would be left.
 std::string without_words(const std::string& name, const std::string& left_out);

@@ -215,9 +215,7 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
     const auto field =
         std::find_if(kFields.begin(), kFields.end(), [&](const Field& one) { return one.key == entry.key; });
     if (field == kFields.end()) {
-      std::vector<std::string_view> keys;
-      keys.reserve(kFields.size());
-      for (const Field& one : kFields) keys.push_back(one.key);
+      std::vector<std::string_view> keys = mapped(kFields, &Field::key);
       for (const RunsField& runs : kRunsFields) keys.insert(keys.end(), runs.keys.begin(), runs.keys.end());
       throw Error::format("{}:{}: unknown key {}{} (keys: {})", name, entry.position.line, quote(entry.key),
                           did_you_mean(entry.key, keys), joined(keys, ", "));

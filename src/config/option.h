@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/ranges.h"
+
 namespace laptime {
 
 // When the name of a point contains the value of an option: only if the option is swept, only if it is given, always,
@@ -70,9 +72,7 @@ constexpr std::string_view name_of(E value) {
 
 template <class E>
 std::vector<std::string_view> names_of_choices() {
-  std::vector<std::string_view> names;
-  for (const auto& choice : choices_of(E{})) names.push_back(choice.name);
-  return names;
+  return mapped(choices_of(E{}), &Choice<E>::name);
 }
 
 // The value of an option as text that parse_value reads back; numbers in their shortest exact form.

@@ -72,10 +72,8 @@ Sweep read_sweep(std::string_view where, const std::string& name) {
     sweep.name = ready->name;
     return sweep;
   }
-  std::vector<std::string_view> names;
-  for (const ReadySweep& one : ready_sweeps()) names.push_back(one.name);
   throw Error::format("{}: {} is neither a file nor a built-in sweep{} (laptime list sweeps)", where, quote(name),
-                      did_you_mean(name, names));
+                      did_you_mean(name, mapped(ready_sweeps(), &ReadySweep::name)));
 }
 
 Sweep attention_sweep() {

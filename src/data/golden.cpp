@@ -28,16 +28,10 @@ E choice_of(const JsonField& field) {
 }
 
 std::vector<int64_t> shape_of(const JsonField& field) {
-  std::vector<int64_t> shape;
-  for (const JsonField& element : field.elements()) shape.push_back(element.integer(0));
-  return shape;
+  return mapped(field.elements(), [](const JsonField& element) { return element.integer(0); });
 }
 
-std::vector<std::string> texts_of(const JsonField& field) {
-  std::vector<std::string> texts;
-  for (const JsonField& element : field.elements()) texts.push_back(element.text());
-  return texts;
-}
+std::vector<std::string> texts_of(const JsonField& field) { return mapped(field.elements(), &JsonField::text); }
 
 EagerTrace trace_of(const JsonField& field) {
   EagerTrace trace{.forward_ops = texts_of(field.at("forward_ops")),

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 
 namespace laptime {
@@ -202,9 +203,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
 }
 
 void check_names(const std::vector<StoredTensor>& tensors, const std::string& file) {
-  std::vector<std::string_view> names;
-  names.reserve(tensors.size());
-  for (const StoredTensor& tensor : tensors) names.push_back(tensor.name);
+  auto names = mapped<std::string_view>(tensors, &StoredTensor::name);
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) throw Error::format("{}: tensor {} occurs twice; {}", file, quote(*twice), kRemedy);

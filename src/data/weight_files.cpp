@@ -92,10 +92,7 @@ const StoredTensor& WeightFiles::tensor(std::string_view name) const { return *p
 std::string WeightFiles::text_of(std::string_view name) const { return place(name).file->text(); }
 
 std::vector<const StoredTensor*> WeightFiles::tensors() const {
-  std::vector<const StoredTensor*> all;
-  all.reserve(by_name_.size());
-  for (const auto& [name, one] : by_name_) all.push_back(one.tensor);
-  return all;
+  return mapped(by_name_, [](const auto& named) { return named.second.tensor; });
 }
 
 void WeightFiles::read(std::string_view name, int64_t begin, std::span<float> out) const {

@@ -71,9 +71,7 @@ PointAnswer demonstrate_autocast() {
   const std::array<std::optional<DType>, 3> lowers{DType::kFloat16, DType::kBFloat16, std::nullopt};
   Table dtypes = table_of("dtypes", "number types", text_of_rows("value", "value"));
   Table errors = table_of("errors", "relative error against float64", text_of_rows("value", "value"));
-  std::vector<std::string> gradients;
-  gradients.reserve(kParameters.size());
-  for (const char* const parameter : kParameters) gradients.push_back(gradient_of(parameter));
+  const std::vector<std::string> gradients = mapped(kParameters, gradient_of);
   dtypes.add({"parameters"});
   for (const char* const value : kValues) dtypes.add({value});
   dtypes.add({"gradients"});

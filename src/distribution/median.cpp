@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "distribution/samples.h"
 
 namespace laptime {
@@ -31,10 +32,7 @@ double median_of_sorted(std::span<const double> sorted) {
 double median(std::span<const double> samples) { return median_of_sorted(sorted_samples(samples)); }
 
 double median_absolute_deviation(std::span<const double> samples, double centre) {
-  std::vector<double> distances;
-  distances.reserve(samples.size());
-  for (const double sample : samples) distances.push_back(std::fabs(sample - centre));
-  return median(distances);
+  return median(mapped(samples, [&](double sample) { return std::fabs(sample - centre); }));
 }
 
 }  // namespace laptime

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/ranges.h"
 #include "distribution/median.h"
 #include "distribution/moments.h"
 #include "distribution/samples.h"
@@ -37,10 +38,7 @@ double quick_median(std::vector<double>& values) {
 
 // The logarithm of the median of each process.
 std::vector<double> levels_of(ProcessSamples processes) {
-  std::vector<double> levels;
-  levels.reserve(processes.size());
-  for (const std::vector<double>& samples : processes) levels.push_back(std::log(median(samples)));
-  return levels;
+  return mapped(processes, [](const std::vector<double>& samples) { return std::log(median(samples)); });
 }
 
 std::vector<double> resampled_levels(ProcessSamples processes, uint64_t& counter) {
@@ -102,9 +100,7 @@ double assumed_variance(ProcessSamples processes) {
   double squares = 0;
   double freedom = 0;
   for (const std::vector<double>& samples : processes) {
-    std::vector<double> logs;
-    logs.reserve(samples.size());
-    for (const double seconds : samples) logs.push_back(std::log(seconds));
+    const std::vector<double> logs = mapped(samples, [](double seconds) { return std::log(seconds); });
     const auto count = static_cast<double>(logs.size() - 1);
     squares += variance_of(logs) * count;
     freedom += count;

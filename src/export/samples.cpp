@@ -31,25 +31,23 @@ RecordFacts facts_of(const Record& record) {
   RecordFacts facts{{"label", record.label},
                     {"build", record.binary.id.empty() ? record.binary.commit : record.binary.id}};
   for (const auto& [key, value] : record.config.json().items()) {
-    if (std::ranges::find(kOfSampling, key) == kOfSampling.end()) facts.emplace_back(key, record.config.text(key));
+    if (!is_among(key, kOfSampling)) facts.emplace_back(key, record.config.text(key));
   }
   return facts;
 }
 
 std::string value_at(const RecordFacts& facts, const std::string& key) {
-  const auto found = std::ranges::find(facts, key, &RecordFacts::value_type::first);
-  return found == facts.end() ? "" : found->second;
+  const auto* const fact = find_in(facts, key, &RecordFacts::value_type::first);
+  return fact == nullptr ? "" : fact->second;
 }
 
 // The label, build and options of each record, without those that are equal in all records.
 std::vector<RecordFacts> differing_facts(const RecordPointers& records) {
-  std::vector<RecordFacts> all;
-  all.reserve(records.size());
-  for (const Record* const record : records) all.push_back(facts_of(*record));
+  const auto all = mapped(records, [](const Record* record) { return facts_of(*record); });
   std::vector<std::string> keys;  // in order of first appearance
   for (const RecordFacts& facts : all) {
     for (const auto& [key, value] : facts) {
-      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+      if (!is_among(key, keys)) keys.push_back(key);
     }
   }
   std::erase_if(keys, [&](const std::string& key) {
@@ -303,8 +301,7 @@ std::optional<double> tokens_of(const Record& record) {
 
 // Mean and standard deviation of the samples' rates in tokens per second, as in llama-bench.
 std::string rate(const TimeStats& time, double tokens) {
-  std::vector<double> rates;
-  for (const double seconds : time.samples) rates.push_back(tokens / seconds);
+  std::vector<double> rates = mapped(time.samples, [&](double seconds) { return tokens / seconds; });
   std::ranges::sort(rates);
   const Moments moments = moments_of_sorted(rates);
   return with_deviation(moments.mean, moments.std_sample);
@@ -352,7 +349,7 @@ std::string test_row(const Record& record, BenchCells cells, const std::string& 
 std::vector<std::string> passes_of(const Record& record) {
   std::vector<std::string> passes = phases_of(record);
   for (const auto& [pass, time] : record.time) {
-    if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
+    if (!is_among(pass, passes)) passes.push_back(pass);
   }
   return passes;
 }
@@ -360,10 +357,7 @@ std::vector<std::string> passes_of(const Record& record) {
 }  // namespace
 
 std::vector<std::string> distinctions(const RecordPointers& records) {
-  std::vector<std::string> names;
-  names.reserve(records.size());
-  for (const Record* const record : records) names.push_back(record->name);
-  return distinctions(records, names);
+  return distinctions(records, mapped(records, &Record::name));
 }
 
 std::string google_benchmark(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
@@ -379,9 +373,8 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
 // States only the parameters that differ, because hyperfine's scripts plot over the one parameter that varies.
 std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
   const RecordPointers timed = timed_records(records);
-  std::vector<std::string> commands;
-  commands.reserve(timed.size());
-  for (const Record* const record : timed) commands.push_back(record->name + prediction_tag(*record));
+  const std::vector<std::string> commands =
+      mapped(timed, [](const Record* record) { return record->name + prediction_tag(*record); });
   const std::vector<std::string> distinct = distinctions(timed, commands);
   const std::vector<RecordFacts> parameters = differing_facts(timed);
   Json results = Json::array();

@@ -123,7 +123,7 @@ std::vector<std::string_view> roles_of(const StepTrace& trace) {
   std::vector<std::string_view> roles;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const std::string_view role = trace.buffer(i).role;
-    if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
+    if (!is_among(role, roles)) roles.push_back(role);
   }
   return roles;
 }

@@ -64,12 +64,7 @@ ModelOutputs build_part(ModelBuilder& build, const ModelConfig& model, int64_t p
   return outputs;
 }
 
-std::vector<ValueId> values_of(const Sources& sources) {
-  std::vector<ValueId> values;
-  values.reserve(sources.size());
-  for (const DeclaredSource& source : sources) values.push_back(source.value);
-  return values;
-}
+std::vector<ValueId> values_of(const Sources& sources) { return mapped(sources, &DeclaredSource::value); }
 
 UnscaledGradients unscaled(ModelBuilder& build, std::span<const ValueId> grads) {
   build.current = {Phase::kOptimizer, {}, {}, false};

@@ -43,9 +43,7 @@ Json number(double value) {
 Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
 Json numbers(const std::vector<double>& values) {
-  Json json = Json::array();
-  for (const double value : values) json.push_back(number(value));
-  return json;
+  return mapped(values, [](double value) { return number(value); });
 }
 
 // A prediction has no samples, so it has only a time.

@@ -49,19 +49,16 @@ std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   std::vector<std::string> texts;
   for (const PagePoint& point : points.all) {
     std::string one = text(*point.record);
-    if (!one.empty() && std::ranges::find(texts, one) == texts.end()) texts.push_back(std::move(one));
+    if (!one.empty() && !is_among(one, texts)) texts.push_back(std::move(one));
   }
   return texts;
 }
 
 // The context of a point, if the page has several groups and contexts: " at context 128"; otherwise empty.
 std::string place_of(const PagePoints& points, const PagePoint& point) {
-  if (points.groups.size() < 2) return "";
-  for (const PageAxis& axis : points.axes) {
-    const auto value = point.values.find(axis.key);
-    if (axis.key == "ctx" && value != point.values.end()) return " at context " + value->second;
-  }
-  return "";
+  const bool varies = points.groups.size() > 1 && find_in(points.axes, "ctx", &PageAxis::key) != nullptr;
+  const std::string* const context = at_key(point.values, "ctx");
+  return varies && context != nullptr ? " at context " + *context : "";
 }
 
 // ", most in the optimizer, which takes 257 ms less": the phase with the largest saving, which exceeds that of the step

@@ -132,7 +132,7 @@ MachinesByRun checked_records(const std::string& path) {
     const std::string& machine = found.record.fingerprint;
     if (machine.empty()) return;
     std::vector<std::string>& of_run = machines[found.record.run];
-    if (std::ranges::find(of_run, machine) == of_run.end()) of_run.push_back(machine);
+    if (!is_among(machine, of_run)) of_run.push_back(machine);
   });
   return machines;
 }

@@ -1,7 +1,6 @@
 // The metric table. Times are those of the requested pass, `time.PASS` below.
 #include "record/metrics.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -68,13 +67,13 @@ Figure parameter_forward_flops(const Record& record) {
 Figure less_one(Figure quotient) { return quotient ? Figure(*quotient - 1) : std::nullopt; }
 
 Figure predicted_time(const Record& record) {
-  const auto found = record.prediction.time.find(record.config.text("pass"));
-  return found == record.prediction.time.end() ? std::nullopt : known(found->second);
+  const double* const time = at_key(record.prediction.time, record.config.text("pass"));
+  return time == nullptr ? std::nullopt : known(*time);
 }
 
 Figure residue_share(const Record& record) {
-  const auto found = std::ranges::find(record.phases, "residue", &PhaseShare::phase);
-  return found == record.phases.end() ? std::nullopt : known(found->share);
+  const PhaseShare* const residue = find_in(record.phases, "residue", &PhaseShare::phase);
+  return residue == nullptr ? std::nullopt : known(residue->share);
 }
 
 using enum Unit;
@@ -207,9 +206,6 @@ std::string system_of(const Record& record) {
 
 std::span<const Metric> metrics() { return kMetrics; }
 
-const Metric* find_metric(std::string_view tag) {
-  const auto found = std::ranges::find(kMetrics, tag, &Metric::tag);
-  return found == kMetrics.end() ? nullptr : &*found;
-}
+const Metric* find_metric(std::string_view tag) { return find_in(kMetrics, tag, &Metric::tag); }
 
 }  // namespace laptime

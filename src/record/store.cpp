@@ -90,10 +90,7 @@ class Scan {
     for (const auto& [id, created] : dates)
       dated.emplace_back(created.empty() && !dated.empty() ? dated.back().first : created, id);
     std::ranges::sort(dated);
-    std::vector<int64_t> ids;
-    ids.reserve(dated.size());
-    for (const auto& [created, id] : dated) ids.push_back(id);
-    return ids;
+    return mapped(dated, [](const auto& one) { return one.second; });
   }
 
  private:

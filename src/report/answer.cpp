@@ -36,7 +36,7 @@ void PointAnswer::fill(std::vector<std::string> words, bool is_indented) {
 
 void PointAnswer::say_findings(std::initializer_list<std::string_view> kinds) {
   for (const Finding& finding : findings) {
-    if (std::ranges::find(kinds, finding.kind) != kinds.end()) say("  " + words(finding));
+    if (is_among(finding.kind, kinds)) say("  " + words(finding));
   }
 }
 

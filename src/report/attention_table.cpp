@@ -39,10 +39,7 @@ std::string mode_of(const Record& record) {
 }
 
 std::vector<std::string> labels_of(const Record& record) {
-  std::vector<std::string> labels;
-  labels.reserve(kLabels.size());
-  for (const char* const key : kLabels) labels.push_back(record.config.text(key));
-  return labels;
+  return mapped(kLabels, [&](const char* key) { return record.config.text(key); });
 }
 
 }  // namespace
@@ -74,7 +71,7 @@ AttentionTable::Size* AttentionTable::find(const std::vector<std::string>& label
 AttentionTable::AttentionTable(const Records& expected, const TableStyle& style) {
   expected.all(Extent::kWithConfig, [&](const Record& record) {
     const std::string mode = mode_of(record);
-    if (std::ranges::find(modes_, mode) == modes_.end()) modes_.push_back(mode);
+    if (!is_among(mode, modes_)) modes_.push_back(mode);
     Size* size = find(labels_of(record));
     if (size == nullptr) size = &sizes_.emplace_back(Size{labels_of(record)});
     ++size->expected;
@@ -111,11 +108,8 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
 
 TableRow AttentionTable::row_of(const Size& size) const {
   TableRow row{.cells = {size.labels.begin(), size.labels.end()}};
-  std::vector<const Record*> records;  // one per mode; null if the mode's record has not arrived
-  for (const std::string& mode : modes_) {
-    const auto found = size.by_mode.find(mode);
-    records.push_back(found == size.by_mode.end() ? nullptr : &found->second);
-  }
+  // One per mode; null if the mode's record has not arrived.
+  const auto records = mapped(modes_, [&](const std::string& mode) { return at_key(size.by_mode, mode); });
   for (const Record* const record : records) {
     for (const std::string& phase : phases_) {
       TableCell& cell = row.cells.emplace_back();
@@ -162,7 +156,7 @@ std::string AttentionTable::add(const Record& record) {
   size->by_mode.insert_or_assign(mode_of(record), record);
   if (record.status != Status::kOk && record.status != Status::kOutOfMemory) {
     std::string reason = fmt::format("{}: {}", name_of(record.status), reason_of(record));
-    if (std::ranges::find(reasons_, reason) == reasons_.end()) reasons_.push_back(std::move(reason));
+    if (!is_among(reason, reasons_)) reasons_.push_back(std::move(reason));
   }
   return size->by_mode.size() == size->expected && !size->is_printed ? print(*size) : "";
 }

@@ -63,8 +63,7 @@ Column column_of(const RatioColumn& column, const std::shared_ptr<Speedups>& spe
 
 const RatioColumn* find_ratio(std::string_view name) {
   name = name == "speed-up" ? "speedup" : name.substr(0, name.find(" vs "));
-  const auto* const found = std::ranges::find(kRatioColumns, name, &RatioColumn::name);
-  return found == kRatioColumns.end() ? nullptr : found;
+  return find_in(kRatioColumns, name, &RatioColumn::name);
 }
 
 // Appends a column unless one of the first `earlier` columns has the same title, unit and note.
@@ -156,7 +155,7 @@ Column plain_column(std::string_view name, bool is_text) {
   return {.title = std::string(name),
           .unit = unit_of(name),
           .text = is_text,
-          .setting = resolved.starts_with("config.") || std::ranges::find(kSettings, resolved) != kSettings.end(),
+          .setting = resolved.starts_with("config.") || is_among(resolved, kSettings),
           .extent = value.extent(),
           .width = 12,
           .read = [value](const Record& record, std::string_view) { return value.of(record); },
@@ -171,12 +170,7 @@ TableCell Column::cell(const Record& record, std::string_view phase, const Headi
   return cell;
 }
 
-std::vector<std::string_view> comparing_columns() {
-  std::vector<std::string_view> names;
-  names.reserve(kRatioColumns.size());
-  for (const RatioColumn& column : kRatioColumns) names.push_back(column.name);
-  return names;
-}
+std::vector<std::string_view> comparing_columns() { return mapped(kRatioColumns, &RatioColumn::name); }
 
 bool compares_rows(std::string_view name) { return find_ratio(name) != nullptr; }
 
@@ -240,7 +234,7 @@ std::vector<Column> data_columns(std::string_view list, const Records& records, 
 void share_peak_by(std::string_view metric, std::vector<Column>& columns, const Records& records) {
   const auto share = std::ranges::find(columns, "mfu", &Column::title);
   if (share == columns.end() || metric == share->title) return;
-  if (std::ranges::find(columns, metric, &Column::title) != columns.end()) {
+  if (find_in(columns, metric, &Column::title) != nullptr) {
     columns.erase(share);
     return;
   }
@@ -315,11 +309,8 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
 }
 
 std::vector<Record> sort_records(std::span<const Record> records, std::string_view order, bool are_of_one_command) {
-  std::vector<Record> result;
-  result.reserve(records.size());
-  for (const size_t position : sorted_positions(RecordList(records, are_of_one_command), order))
-    result.push_back(records[position]);
-  return result;
+  return mapped(sorted_positions(RecordList(records, are_of_one_command), order),
+                [&](size_t position) { return records[position]; });
 }
 
 TableOrder::TableOrder(const Table& table, std::string_view text, bool is_descending_by_default) {
@@ -343,9 +334,7 @@ std::vector<size_t> row_order(const Table& table, const TableOrder& order) {
 }
 
 void put_in_order(Table& table, const TableOrder& order) {
-  std::vector<TableRow> rows;
-  for (const size_t row : row_order(table, order)) rows.push_back(std::move(table.rows[row]));
-  table.rows = std::move(rows);
+  table.rows = mapped(row_order(table, order), [&](size_t row) { return std::move(table.rows[row]); });
 }
 
 }  // namespace laptime

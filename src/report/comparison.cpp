@@ -22,12 +22,10 @@ using Side = RoundFigures ComparedRound::*;
 
 // The times of one side under a key of Record::time, round by round; 0 if a round has none.
 std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side, const std::string& key) {
-  std::vector<double> times;
-  for (const ComparedRound& round : rounds) {
-    const auto found = (round.*side).time.find(key);
-    times.push_back(found == (round.*side).time.end() ? 0 : found->second);
-  }
-  return times;
+  return mapped(rounds, [&](const ComparedRound& round) {
+    const double* const time = at_key((round.*side).time, key);
+    return time == nullptr ? 0 : *time;
+  });
 }
 
 // The half of the rounds with the shortest traced steps, which were least disturbed. Rounds are ordered by the sum of
@@ -142,11 +140,10 @@ struct PartDifference {
 
 // Whether A and B launch the same ops in a part of the model.
 bool has_same_ops(const ComparedRound& round, const std::string& part) {
-  const auto a = round.a.parts.find(part);
-  const auto b = round.b.parts.find(part);
-  if (a == round.a.parts.end() || b == round.b.parts.end()) return false;
+  const auto* const a = at_key(round.a.parts, part);
+  const auto* const b = at_key(round.b.parts, part);
   const auto name = [](const auto& op) { return op.first; };
-  return std::ranges::equal(a->second, b->second, {}, name, name);
+  return a != nullptr && b != nullptr && std::ranges::equal(*a, *b, {}, name, name);
 }
 
 // For A and B, the mean seconds of the launches of a traced step, summed by key; largest difference first.

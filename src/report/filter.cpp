@@ -328,11 +328,7 @@ bool Filter::matches(const Record& record, int64_t id, Extent extent) const {
   });
 }
 
-std::vector<std::string> Filter::columns() const {
-  std::vector<std::string> columns;
-  for (const Comparison& comparison : comparisons_) columns.push_back(comparison.column);
-  return columns;
-}
+std::vector<std::string> Filter::columns() const { return mapped(comparisons_, &Comparison::column); }
 
 bool Filter::keeps(const ColumnReader& read) const {
   return matches_by([&](const Comparison& comparison) { return read(comparison.column); });
@@ -413,9 +409,7 @@ void StoredRecords::sort(std::string_view order) {
     });
   };
   const RecordsBy numbered(each_numbered, are_of_one_command_);
-  std::vector<int64_t> sorted;
-  for (const size_t position : sorted_positions(numbered, order)) sorted.push_back(visited[position]);
-  ids_ = std::move(sorted);
+  ids_ = mapped(sorted_positions(numbered, order), [&](size_t position) { return visited[position]; });
 }
 
 }  // namespace laptime

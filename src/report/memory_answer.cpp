@@ -50,8 +50,8 @@ struct Picture {
   // Draws the bars. The peak labels the top edge, and the resident bytes label the row that they reach.
   std::string bars() const {
     const size_t resident = eighths_of(ledger.resident());
-    std::vector<size_t> heights;
-    for (const size_t launch : ledger.most_held(columns)) heights.push_back(eighths_of(ledger.held(launch).total()));
+    const std::vector<size_t> heights =
+        mapped(ledger.most_held(columns), [&](size_t launch) { return eighths_of(ledger.held(launch).total()); });
     std::string text;
     for (size_t row = rows; row-- > 0;) {
       const bool is_resident = row == (std::max<size_t>(1, resident) - 1) / 8;

@@ -120,13 +120,10 @@ std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   std::vector<std::string> points;
   std::vector<std::string> passes;
   std::map<std::pair<std::string, std::string>, const Record*> known;  // keyed by point and pass
-  const auto append_new = [](std::vector<std::string>& words, const std::string& word) {
-    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
-  };
   for (const Record* const record : records) {
     const std::pair place(without_pass_and_dtype(record->name), pass_and_dtype(*record));
-    append_new(points, place.first);
-    append_new(passes, place.second);
+    if (!is_among(place.first, points)) points.push_back(place.first);
+    if (!is_among(place.second, passes)) passes.push_back(place.second);
     known.emplace(place, record);
   }
   if (passes.size() < 2) return std::nullopt;

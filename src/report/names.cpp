@@ -20,13 +20,7 @@ namespace {
 std::string_view changed_size(const Record& record) {
   if (record.config.text("model") != kCustomModel) return {};
   const std::string_view word = tagged(record.name, "model");
-  const bool is_size = std::ranges::find(model_presets(), word, &ModelPreset::name) != model_presets().end();
-  return is_size ? word : std::string_view();
-}
-
-template <class Parts>
-bool contains(const Parts& parts, std::string_view part) {
-  return std::ranges::find(parts, part) != parts.end();
+  return find_in(model_presets(), word, &ModelPreset::name) == nullptr ? std::string_view() : word;
 }
 
 // The parts of a name in laptime's format, "step/model:small/ctx:256"; a label or any other name is one part.
@@ -125,7 +119,7 @@ Heading::Heading(const Records& rows) {
   rows.all(Extent::kNames, [&](const Record& record) { add(record); });
   if (!some_predicted_) devices_.clear();
   keeps_pass_ = std::ranges::any_of(without_own_, [&](const auto& parts) {
-    return std::ranges::all_of(parts, [&](const auto& part) { return contains(shared_, part); });
+    return std::ranges::all_of(parts, [&](const auto& part) { return is_among(part, shared_); });
   });
 }
 
@@ -138,8 +132,8 @@ void Heading::add(const Record& record) {
   ++rows_;
   passes_.insert(record.config.text("pass"));
   only_attention_ = only_attention_ && is_attention(record);
-  std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part); });
-  if (std::ranges::all_of(parts, [&](const auto& part) { return contains(shared_, part); }))
+  std::erase_if(shared_, [&](const std::string& part) { return !is_among(part, parts); });
+  if (std::ranges::all_of(parts, [&](const auto& part) { return is_among(part, shared_); }))
     without_own_.emplace(parts.begin(), parts.end());
   if (runs_.empty() || *runs_.rbegin() != record.run) runs_.insert(record.run);
   some_of_others_ = some_of_others_ || !system_of(record).empty();
@@ -160,7 +154,7 @@ std::string Heading::short_name(const Record& record) const {
   bool names_device = devices_.size() < 2;
   for (const std::string_view part : parts) {
     names_device = names_device || part.starts_with("device:");
-    if (!contains(shared_, part) || (keeps_pass_ && part == parts.front())) own.push_back(spoken_word(part));
+    if (!is_among(part, shared_) || (keeps_pass_ && part == parts.front())) own.push_back(spoken_word(part));
   }
   if (!names_device) own.push_back(record.config.text("device"));
   return joined(own, " ");
@@ -172,9 +166,7 @@ std::vector<std::string> Heading::machine_parts(const Record& first, bool is_bri
   const std::string cpu = is_brief ? brief_processor(processor_name(first)) : processor_name(first);
   std::set<std::string> cards = cards_;
   cards.insert(device_card_name(first));
-  std::vector<std::string> parts;
-  parts.reserve(cards.size() + 1);
-  for (const std::string& card : cards) parts.push_back(card.empty() ? cpu : card);
+  std::vector<std::string> parts = mapped(cards, [&](const std::string& card) { return card.empty() ? cpu : card; });
   if (parts != std::vector{cpu}) return {joined(parts, ", ")};
   if (run_count() == 1 && first.name.find("/threads:") == std::string::npos) parts.push_back(threads_text(first));
   if (!is_brief) parts.push_back(text_at(first.machine, "isa_used"));

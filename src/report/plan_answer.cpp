@@ -74,11 +74,9 @@ struct PlanRow {
 
 std::vector<PlanRow> rows_of(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
   const std::string common = common_words(points, [](const PlannedPoint& point) { return point.record.name; });
-  std::vector<PlanRow> rows;
-  rows.reserve(points.size());
-  for (const PlannedPoint& point : points)
-    rows.push_back({point, plan_findings(point, budget), spoken_name(point.record.name, common)});
-  return rows;
+  return mapped(points, [&](const PlannedPoint& point) {
+    return PlanRow{point, plan_findings(point, budget), spoken_name(point.record.name, common)};
+  });
 }
 
 Table plan_table(const std::vector<PlanRow>& rows) {
@@ -307,18 +305,13 @@ Table launch_costs_table(std::span<const LaunchCost> costs) {
                   "median_flops_per_second=median FLOP/s@3; best_flops_per_second=best FLOP/s@2; "
                   "median_bytes_per_second=median bytes/s@4; best_bytes_per_second=best bytes/s@2; <newest=newest@5")};
   for (const auto& [key, of_kind] : kinds) {
-    std::vector<double> seconds;
-    std::vector<double> flops;
-    std::vector<double> bytes;
-    std::string newest;
-    for (const LaunchCost* const cost : of_kind) {
-      seconds.push_back(cost->seconds);
-      flops.push_back(cost->flops / cost->seconds);
-      bytes.push_back(static_cast<double>(cost->bytes) / cost->seconds);
-      newest = std::max(newest, cost->created);
-    }
+    const auto per_second = [](const LaunchCost* cost, auto work) { return static_cast<double>(work) / cost->seconds; };
+    const std::vector<double> seconds = mapped(of_kind, &LaunchCost::seconds);
+    const std::vector<double> flops = mapped(of_kind, [&](const auto* cost) { return per_second(cost, cost->flops); });
+    const std::vector<double> bytes = mapped(of_kind, [&](const auto* cost) { return per_second(cost, cost->bytes); });
     table.add({key.first, key.second, of_kind.size(), *std::ranges::min_element(seconds), largest(seconds),
-               median(flops), largest(flops), median(bytes), largest(bytes), newest});
+               median(flops), largest(flops), median(bytes), largest(bytes),
+               (*std::ranges::max_element(of_kind, {}, &LaunchCost::created))->created});
   }
   constexpr size_t kLongest = 4;
   std::ranges::stable_sort(table.rows, std::greater{},

@@ -62,7 +62,7 @@ std::string phases_line(const Record& record) {
   std::vector<double> seconds;
   double rest = whole->median;
   for (const PhaseShare& share : record.phases) {
-    if (std::ranges::find(timed, share.phase) == timed.end()) continue;
+    if (!is_among(share.phase, timed)) continue;
     phases.push_back(share.phase);
     seconds.push_back(record.time.at(share.phase).median);
     rest -= seconds.back();
@@ -129,8 +129,7 @@ std::vector<std::string> phases_of(const Record& record) {
   const std::string pass = record.config.text("pass");
   if (!record.time.contains(pass)) return phases;
   const auto add = [&](const std::string& phase) {
-    const bool is_known = std::ranges::find(phases, phase) != phases.end();
-    if (phase != pass && !is_known && record.time.contains(phase)) phases.push_back(phase);
+    if (phase != pass && !is_among(phase, phases) && record.time.contains(phase)) phases.push_back(phase);
   };
   for (const PhaseShare& share : record.phases) add(share.phase);
   for (const auto& [phase, time] : record.time) add(phase);

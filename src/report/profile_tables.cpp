@@ -152,7 +152,7 @@ Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   for (const LaunchSum& phase : sum_launches(trace, phase_of)) whole_phases[phase.key] = phase.total;
   std::string columns = "<class=class; ";
   for (const LaunchSum& phase : phases) columns += fmt::format("{0}_s={0}@2; {0}_share=of {0}@1; ", phase.key);
-  const auto has = [&](const char* phase) { return std::ranges::find(phases, phase, &LaunchSum::key) != phases.end(); };
+  const auto has = [&](const char* phase) { return find_in(phases, phase, &LaunchSum::key) != nullptr; };
   const bool has_both = has("forward") && has("backward");
   if (has_both) columns += "forward_backward_share=of fwd+bwd@3; ";
   columns += fmt::format("step_s={0}; step_share=of {0}", pass_of(trace) == "step" ? "step" : "pass");

@@ -28,7 +28,7 @@ void leave_out_empty(std::vector<Column>& columns, const Records& records) {
   records.each(extent, [&](const Record& record) {
     has_records = true;
     for (size_t i = 0; i < columns.size(); ++i) is_empty[i] = is_empty[i] && columns[i].read(record, "").is_null();
-    return std::ranges::find(is_empty, true) != is_empty.end();
+    return is_among(true, is_empty);
   });
   size_t next = 0;
   std::erase_if(columns, [&](const Column&) { return is_empty[next++] && has_records; });
@@ -43,14 +43,9 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
   }
   std::vector<Column> columns = data_columns(column_list, records, mfu);
   leave_out_empty(columns, records);
-  std::vector<Json> line;
-  line.reserve(columns.size());
-  for (const Column& column : columns) line.emplace_back(column.title);
-  sink(csv_line(line));
+  sink(csv_line(mapped<Json>(columns, &Column::title)));
   records.all(extent_of_columns(columns, Extent::kNames), [&](const Record& record) {
-    line.clear();
-    for (const Column& column : columns) line.push_back(column.read(record, ""));
-    sink(csv_line(line));
+    sink(csv_line(mapped(columns, [&](const Column& column) { return column.read(record, ""); })));
   });
 }
 
@@ -73,10 +68,7 @@ void csv_of_cells(const Records& records, const std::function<NamedCells(const R
   records.all(Extent::kWhole, [&](const Record& record) {
     std::map<std::string, Json> values;
     for (auto& [name, value] : cells_of(record)) values[name] = std::move(value);
-    std::vector<Json> line;
-    line.reserve(names.size());
-    for (const std::string& name : names) line.push_back(values[name]);
-    sink(csv_line(line));
+    sink(csv_line(mapped(names, [&](const std::string& name) { return values[name]; })));
   });
 }
 

@@ -25,11 +25,6 @@ bool has_times(const Record& record) {
   return record.status == Status::kOk || (record.status == Status::kInterrupted && record.main_time() != nullptr);
 }
 
-Column* column_titled(std::vector<Column>& columns, std::string_view title) {
-  const auto found = std::ranges::find_if(columns, [&](const Column& column) { return column.title == title; });
-  return found == columns.end() ? nullptr : &*found;
-}
-
 // Adapts the default columns: removes phases that no row has and, for attention by itself, rate and MFU; names the pass
 // in the header of the time.
 void suit(std::vector<Column>& columns, const Heading& heading) {
@@ -46,7 +41,7 @@ void suit(std::vector<Column>& columns, const Heading& heading) {
                                      {"uncertainty", " "},
                                      {"mfu", "of peak"},
                                      {"peak", "memory"}}) {
-    if (Column* const column = column_titled(columns, title)) column->shown = shown;
+    if (Column* const column = find_in(columns, title, &Column::title)) column->shown = shown;
   }
 }
 
@@ -74,7 +69,7 @@ struct Rows {
   }
 
   bool are_few() const { return heading.row_count() <= kFewRecords; }
-  Column* find(std::string_view title) { return column_titled(columns, title); }
+  Column* find(std::string_view title) { return find_in(columns, title, &Column::title); }
   // The baselines with which rows are compared; null if no column compares rows.
   const Speedups* speedups() const {
     const auto found = std::ranges::find_if(columns, [](const Column& column) { return column.speedups != nullptr; });
@@ -183,7 +178,7 @@ struct Rows {
 
   std::vector<TableRow> phase_rows_of(const Record& record) const {
     std::vector<TableRow> rows;
-    if (std::ranges::find(columns, true, &Column::of_phase) == columns.end()) return rows;
+    if (find_in(columns, true, &Column::of_phase) == nullptr) return rows;
     for (const std::string& phase : phases_of(record)) {
       TableRow& row = rows.emplace_back();
       for (const Column& column : columns)
@@ -216,9 +211,9 @@ struct Rows {
 
   // The distinct notes of the columns, such as what a standard deviation is divided by.
   std::string notes_line() const {
-    std::vector<std::string> notes;
+    std::vector<std::string_view> notes;
     for (const Column& column : columns) {
-      if (!column.note.empty() && std::ranges::find(notes, column.note) == notes.end()) notes.emplace_back(column.note);
+      if (!column.note.empty() && !is_among(column.note, notes)) notes.push_back(column.note);
     }
     return joined(notes, "; ");
   }

@@ -64,10 +64,8 @@ class Attempts {
       heed_signals();
       start();
       if (running_.empty()) return;
-      std::vector<const LaunchedPoint*> processes;
-      processes.reserve(running_.size());
-      for (const Attempt& attempt : running_) processes.push_back(attempt.process.get());
-      wait_for(processes, signals_);
+      wait_for(mapped<const LaunchedPoint*>(running_, [](const Attempt& attempt) { return attempt.process.get(); }),
+               signals_);
       look();
     }
   }

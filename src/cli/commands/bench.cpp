@@ -181,9 +181,8 @@ std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
 // A line with the largest context that fits in memory for each combination of the other options.
 std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint>& points) {
   const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
-  std::vector<std::string> all;
-  all.reserve(points.size());
-  for (const ResolvedPoint& point : points) all.push_back(conditions_of(sweep, point));
+  const std::vector<std::string> all =
+      mapped(points, [&](const ResolvedPoint& point) { return conditions_of(sweep, point); });
   PlanningLine line(standard_error(), all);
   std::set<std::string> seen;
   std::vector<std::string> texts;

@@ -263,13 +263,11 @@ ExitCode run_files(const CompareCommand& command) {
 // Rejects options that apply only to points that run if two files are compared, and options that apply only to files
 // otherwise.
 void reject_options_without_effect(const CommandWords& words) {
-  const auto is_one_of = [](std::initializer_list<std::string_view> flags, const GivenFlag& given) {
-    return std::ranges::find(flags, given.flag) != flags.end();
-  };
   for (const GivenFlag& given : words.flags) {
-    const bool is_of_files = is_one_of({"allow-missing", "anyway"}, given);
-    const bool is_of_points = is_one_of({"again", "config"}, given) ||
-                              (is_of_sweep(given.flag) && !is_one_of({"output", "output-file"}, given));
+    const bool is_of_files = given.flag == "allow-missing" || given.flag == "anyway";
+    const bool is_of_both = given.flag == "output" || given.flag == "output-file";
+    const bool is_of_points =
+        given.flag == "again" || given.flag == "config" || (is_of_sweep(given.flag) && !is_of_both);
     if (!words.positionals.empty() && is_of_points)
       throw Error::format("laptime compare: --{} applies to points that run, but two files were given; leave it out",
                           given.flag);

@@ -64,7 +64,7 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
 void reject_launch_columns(const ExportCommand& command) {
   const std::vector<std::string_view> of_launches = launch_columns();
   for (const std::string& column : Filter(command.filter).columns()) {
-    if (std::ranges::find(of_launches, column) == of_launches.end()) continue;
+    if (!is_among(column, of_launches)) continue;
     throw Error::format(
         "{}: {} is a column of launches, but the filter of export selects records, as in laptime show; laptime profile "
         "\"{}\" selects launches",

@@ -150,13 +150,7 @@ Sweep parse_selfcheck(const CommandWords& words) { return given_sweep(words, sel
 
 // Escapes each line for a terminal, because a file may contain tensor names with arbitrary bytes.
 std::string safe(const std::string& text) {
-  std::string lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    lines += printable(std::string_view(text).substr(begin, end - begin)) + "\n";
-    begin = end + 1;
-  }
-  return lines;
+  return joined(mapped(fields_of(text, '\n'), [](std::string_view line) { return printable(line); }), "\n");
 }
 
 struct VerifyOptions {

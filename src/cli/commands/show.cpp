@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -40,9 +39,7 @@ ExitCode run_show(const ShowCommand& command) {
 // Returns the word unchanged; throws Error unless it names a metric.
 std::string canonical_metric(std::string_view where, std::string_view word) {
   if (find_metric(word) != nullptr) return std::string(word);
-  std::vector<std::string_view> known;
-  for (const Metric& metric : metrics()) known.push_back(metric.tag);
-  reject_word(where, "metric", word, known);
+  reject_word(where, "metric", word, mapped(metrics(), &Metric::tag));
 }
 
 struct HistoryWords {
