@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -54,12 +53,10 @@ void set_option(Sweep& sweep, std::string_view name, std::string_view where, con
     return;
   }
   Axis axis{flag, canonical_values(*run_option, where, values)};
-  const auto same =
-      std::find_if(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& other) { return other.flag == flag; });
-  if (same == sweep.axes.end()) {
-    sweep.axes.push_back(std::move(axis));
-  } else {
+  if (Axis* const same = find_in(sweep.axes, flag, &Axis::flag)) {
     *same = std::move(axis);
+  } else {
+    sweep.axes.push_back(std::move(axis));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ranges.h"
 #include "config/output_config.h"
 
 namespace laptime {
@@ -21,6 +22,11 @@ struct Sweep {
   std::vector<Axis> axes;  // in the order given; the last one varies fastest
   OutputConfig output;
 };
+
+// The axis of an option; null if the sweep does not set it.
+inline const Axis* find_axis(const Sweep& sweep, std::string_view flag) {
+  return find_in(sweep.axes, flag, &Axis::flag);
+}
 
 inline constexpr size_t kMaxPoints = 10'000;
 

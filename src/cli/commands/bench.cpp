@@ -169,8 +169,8 @@ std::vector<OptionRow> attention_options() {
 std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   std::vector<std::string> words;
   for (const OptionRow& row : option_rows<RunConfig>()) {
-    const auto axis = std::ranges::find(sweep.axes, row.option.flag, &Axis::flag);
-    if (row.option.flag == "context" || axis == sweep.axes.end() || axis->values.size() < 2) continue;
+    const Axis* const axis = find_axis(sweep, row.option.flag);
+    if (row.option.flag == "context" || axis == nullptr || axis->values.size() < 2) continue;
     const std::string value = option_text(point.config, row.option.key).value_or("");
     const bool names_itself = row.option.key == "mode" || row.option.key == "dtype";
     words.push_back(names_itself ? value : fmt::format("{} {}", row.option.key, value));

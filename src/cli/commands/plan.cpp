@@ -87,15 +87,11 @@ struct PlanOptions {
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
-bool gives(const Sweep& sweep, std::string_view flag) {
-  return std::ranges::find(sweep.axes, flag, &Axis::flag) != sweep.axes.end();
-}
-
 // True if the sweep sets --ranks and its devices are described machines. Such ranks are predicted from one rank's
 // share; all others are planned as they run here. Throws Error if the sweep has both.
 bool predicts_ranks(const Sweep& sweep) {
-  const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
-  if (!gives(sweep, "ranks") || devices == sweep.axes.end()) return false;
+  const Axis* const devices = find_axis(sweep, "device");
+  if (find_axis(sweep, "ranks") == nullptr || devices == nullptr) return false;
   const auto is_described = [](const std::string& name) { return name.starts_with(kMachinePrefix); };
   const auto own = std::ranges::find_if_not(devices->values, is_described);
   const bool is_any = std::ranges::any_of(devices->values, is_described);
@@ -134,7 +130,7 @@ constexpr std::array kOptionRules{
 bool is_given(const PlanCommand& command, std::string_view flag) {
   if (flag == "ranks") return predicts_ranks(command.sweep);
   const std::optional<std::string> text = option_text(command.options, flag);
-  return text ? text != option_text(PlanOptions(), flag) : gives(command.sweep, flag);
+  return text ? text != option_text(PlanOptions(), flag) : find_axis(command.sweep, flag) != nullptr;
 }
 
 PlanCommand parse_plan(const CommandWords& words) {
@@ -331,7 +327,7 @@ ExitCode run_ranks(const PlanCommand& command) {
       ParallelChoice choice;
       choice.layout = layout;
       // With --memory-limit, the default of --recompute is auto, which is not predicted for several ranks.
-      if (gives(sweep, "recompute")) choice.checkpointing = checkpointing_of(point.config);
+      if (find_axis(sweep, "recompute") != nullptr) choice.checkpointing = checkpointing_of(point.config);
       choice.micro_batches = point.config.micro_batches;
       ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
       plan.point = name;

@@ -58,13 +58,9 @@ struct ProfileCommand : SweepCommand<ProfileOptions> {
   std::string filter;  // selects launches
 };
 
-bool is_swept(const Sweep& sweep, std::string_view flag) {
-  return std::ranges::any_of(sweep.axes, [&](const Axis& axis) { return axis.flag == flag; });
-}
-
 // Gives every point this warm-up and number of steps, unless the sweep sets either.
 void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warmup, int64_t steps) {
-  if (is_swept(sweep, "warmup") || is_swept(sweep, "steps")) return;
+  if (find_axis(sweep, "warmup") != nullptr || find_axis(sweep, "steps") != nullptr) return;
   set_option(sweep, "warmup", command, {std::to_string(warmup)});
   set_option(sweep, "steps", command, {std::to_string(steps)});
 }
@@ -73,7 +69,7 @@ void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warm
 bool stands_beside(const ProfileCommand& command) {
   const bool only_pass_varies = std::ranges::all_of(
       command.sweep.axes, [](const Axis& axis) { return (axis.values.size() > 1) == (axis.flag == "pass"); });
-  const bool has_pass = is_swept(command.sweep, "pass");
+  const bool has_pass = find_axis(command.sweep, "pass") != nullptr;
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
 
@@ -125,7 +121,7 @@ void share_of_passes(const std::vector<PointResult>& profiled, const ProfileQuer
 
 void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vector<std::string>& values,
                            const std::string& by) {
-  if (is_swept(sweep, flag))
+  if (find_axis(sweep, flag) != nullptr)
     throw Error::format("{} sets --{} {}; leave out --{}", by, flag, joined(values, ","), flag);
   set_option(sweep, flag, by, values);
 }
