@@ -7,18 +7,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 #include "cli/destination.h"
 #include "config/output_config.h"
 
 namespace laptime {
-namespace {
-
-bool is_one_of(const OptionRow& row, std::initializer_list<std::string_view> flags) {
-  return std::ranges::find(flags, row.option.flag) != flags.end();
-}
-
-}  // namespace
 
 std::span<const Command* const> commands() {
   static constexpr std::array<const Command*, 21> kCommands{
@@ -35,12 +29,6 @@ CommandAction printing(std::string text) {
   };
 }
 
-std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts) {
-  std::vector<OptionRow> rows;
-  for (std::vector<OptionRow>& part : parts) std::move(part.begin(), part.end(), std::back_inserter(rows));
-  return rows;
-}
-
 const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag) {
   for (const std::string& name : {std::string(flag), meant_flag(flag)}) {
     for (const OptionRow& row : rows) {
@@ -50,14 +38,14 @@ const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view f
   return nullptr;
 }
 
-std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags) {
+std::vector<OptionRow> output_options(std::string_view flags) {
   std::vector<OptionRow> rows = option_rows<OutputConfig>();
   std::erase_if(rows, [&](const OptionRow& row) { return !is_among(row.option.flag, split(flags, ' ')); });
   return rows;
 }
 
-std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_list<std::string_view> flags) {
-  std::erase_if(rows, [&](const OptionRow& row) { return is_one_of(row, flags); });
+std::vector<OptionRow> without(std::vector<OptionRow> rows, std::string_view flags) {
+  std::erase_if(rows, [&](const OptionRow& row) { return is_among(row.option.flag, split(flags, ' ')); });
   return rows;
 }
 

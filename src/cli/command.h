@@ -144,11 +144,15 @@ auto own_options(std::string_view group, Visit& visit) {
 // Finds the row for `flag`, which may also be an alternative spelling; null if there is none.
 const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag);
 
-std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
-// The rows without the options that have these flags.
-std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_list<std::string_view> flags);
+template <class... Rows>
+std::vector<OptionRow> together(std::vector<OptionRow> rows, const Rows&... more) {
+  (rows.insert(rows.end(), more.begin(), more.end()), ...);
+  return rows;
+}
+// The rows without the options with these flags, which are separated by spaces: "sort resume label".
+std::vector<OptionRow> without(std::vector<OptionRow> rows, std::string_view flags);
 // The OutputConfig options with these flags.
-std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
+std::vector<OptionRow> output_options(std::string_view flags);
 
 // Throws Error if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);

@@ -109,7 +109,7 @@ Filter filter_of(const StoreWords& words, const Store& store, std::span<const st
 }  // namespace
 
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points) {
-  return together({std::move(of_points), option_rows<SweepSource>(), option_rows<OutputConfig>()});
+  return together(std::move(of_points), option_rows<SweepSource>(), option_rows<OutputConfig>());
 }
 
 std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults) {

@@ -193,9 +193,9 @@ void TrainingLines::print() const {
   }
 }
 
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> left_out) {
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::string_view left_out) {
   return with_formats(
-      without(without(together({std::move(own), sweep_options()}), {"columns", "explain", "mfu", "quiet"}), left_out));
+      without(without(together(std::move(own), sweep_options()), "columns explain mfu quiet"), left_out));
 }
 
 }  // namespace laptime

@@ -109,7 +109,6 @@ void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
 // The options of a command that answers questions about the points of a sweep: its own options and the sweep's, except
 // `left_out` and the options of record tables (--columns, --explain, --mfu, --quiet).
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own,
-                                      std::initializer_list<std::string_view> left_out = {});
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::string_view left_out = {});
 
 }  // namespace laptime

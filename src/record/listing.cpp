@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "record/metrics.h"

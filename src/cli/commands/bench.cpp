@@ -161,7 +161,7 @@ std::vector<OptionRow> attention_options() {
   std::vector<OptionRow> of_points = option_rows<RunConfig>();
   std::erase_if(of_points, [&](const OptionRow& row) { return !card.takes(row.option.flag); });
   return with_defaults(
-      together({sweep_options(without(std::move(of_points), {"model", "edition"})), option_rows<LaunchOptions>()}),
+      together(sweep_options(without(std::move(of_points), "model edition")), option_rows<LaunchOptions>()),
       attention_sweep());
 }
 
@@ -283,10 +283,7 @@ constinit const Command kBench{
     .details =
         "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
         "separate process and is stored before the next one starts.",
-    .options =
-        [] {
-          return together({sweep_options(), option_rows<BenchOptions>()});
-        },
+    .options = [] { return together(sweep_options(), option_rows<BenchOptions>()); },
     .parse = action_of<given_command<BenchOptions>, run_bench>,
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
@@ -319,10 +316,7 @@ constinit const Command kCalibrate{
         "threads, with its date. Every run of bench and profile adds to these times. Calibration records are left out "
         "of --last, export and report unless a filter names their sweep or run. Takes the options of bench: --model "
         "gpt2-124M adds the ops of that model, --threads N measures with N threads.",
-    .options =
-        [] {
-          return with_defaults(answer_options({}, {"sort", "verbose"}), calibration_sweep());
-        },
+    .options = [] { return with_defaults(answer_options({}, "sort verbose"), calibration_sweep()); },
     .parse = action_of<parse_calibrate, run_calibrate>,
 };
 

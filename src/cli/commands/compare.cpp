@@ -50,7 +50,7 @@ struct CompareOptions {
 };
 
 std::vector<OptionRow> compare_options() {
-  std::vector<OptionRow> rows = answer_options(option_rows<CompareOptions>(), {"sort", "resume", "ablate", "label"});
+  std::vector<OptionRow> rows = answer_options(option_rows<CompareOptions>(), "sort resume ablate label");
   for (OptionRow& row : rows) {
     if (row.option.flag == "verbose") row.option.help = "print every table in full, and the times of each round";
   }

@@ -156,8 +156,7 @@ constinit const Command kExport{
         "laptime memory.",
     .options =
         [] {
-          return together(
-              {option_rows<ExportWords>(), option_rows<ShowOptions>(), output_options({"output-file", "store"})});
+          return together(option_rows<ExportWords>(), option_rows<ShowOptions>(), output_options("output-file store"));
         },
     .parse = action_of<parse_export, run_export>,
     .choices = format_choices,

@@ -430,9 +430,9 @@ ExplainCommand parse_explain(const CommandWords& words) {
 constexpr std::array kExplanationFormats{OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kJsonl};
 
 std::vector<OptionRow> explain_options() {
-  return with_formats(without(together({option_rows<ExplainOptions>(), sweep_options()}),
-                              {"columns", "sort", "quiet", "explain", "resume", "label", "mfu"}),
-                      kExplanationFormats);
+  return with_formats(
+      without(together(option_rows<ExplainOptions>(), sweep_options()), "columns sort quiet explain resume label mfu"),
+      kExplanationFormats);
 }
 
 ExitCode run_explain(const ExplainCommand& command) {
@@ -473,10 +473,7 @@ constinit const Command kPlan{
         "fraction is unknown; --as predicts another program, such as PyTorch. A single point gets a short summary with "
         "the largest batch and context that fit; several points are shown as a table. laptime also searches for the "
         "least recomputation that makes a point fit, and plans eager points in compile mode; --grid skips both.",
-    .options =
-        [] {
-          return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
-        },
+    .options = [] { return answer_options(option_rows<PlanOptions>(), "sort resume label"); },
     .parse = action_of<parse_plan, run_plan>,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"

@@ -45,7 +45,7 @@ std::vector<OptionRow> record_options() {
   for (OptionRow& row : option_rows<RunConfig>()) {
     if (describes_recorded_steps(row.option.flag)) of_point.push_back(as_described(std::move(row)));
   }
-  return together({option_rows<SystemConfig>(), std::move(of_point), output_options({"columns", "store"})});
+  return together(option_rows<SystemConfig>(), of_point, output_options("columns store"));
 }
 
 RecordCommand parse_record_command(const CommandWords& words) {

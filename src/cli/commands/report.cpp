@@ -39,8 +39,8 @@ struct ReportOptions {
 };
 
 std::vector<OptionRow> report_options() {  // without the options for printing records
-  return without(together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()}),
-                 {"config", "output", "output-file", "sort", "columns", "explain", "mfu"});
+  return without(together(option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()),
+                 "config output output-file sort columns explain mfu");
 }
 
 struct ReportCommand : StoreCommand<ReportOptions> {

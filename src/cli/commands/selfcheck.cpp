@@ -172,7 +172,7 @@ std::vector<OptionRow> verify_options() {
   std::vector<OptionRow> engine = option_rows<RunConfig>();
   std::erase_if(engine, [](const OptionRow& row) { return !row.option.configures_engine; });
   for (OptionRow& row : engine) row.option.axis = false;
-  return together({std::move(engine), output_options({"store"}), option_rows<VerifyOptions>()});
+  return together(std::move(engine), output_options("store"), option_rows<VerifyOptions>());
 }
 
 struct VerifyCommand {
@@ -234,10 +234,7 @@ constinit const Command kSelfcheck{
         "compare does. Shows which differences can be detected now, and how long that takes. Takes the options of "
         "bench, so you can check your own step. The exit code is 1 if a step differs from itself, if ten times "
         "the work does not take ten times as long, or if more than a quarter of the time is lost to interruptions.",
-    .options =
-        [] {
-          return with_defaults(answer_options({}, {"sort", "resume", "ablate", "label", "verbose"}), selfcheck_sweep());
-        },
+    .options = [] { return with_defaults(answer_options({}, "sort resume ablate label verbose"), selfcheck_sweep()); },
     .parse = action_of<parse_selfcheck, run_selfcheck>,
 };
 
@@ -257,10 +254,7 @@ constinit const Command kDemo{
     .arguments = "accumulate|autocast|layernorm [OPTIONS]",
     .summary = "show the effects of float16 and bfloat16 on sums, autocast and layer norm",
     .details = "Runs small graphs with the engine's ops and prints the results next to float64.",
-    .options =
-        [] {
-          return with_formats(output_options({"output", "output-file"}));
-        },
+    .options = [] { return with_formats(output_options("output output-file")); },
     .parse = parse_demo,
     .choices = demo_choices,
 };

@@ -132,8 +132,7 @@ constinit const Command kShow{
         [] {
           std::vector<OptionRow> of_output = option_rows<OutputConfig>();
           std::erase_if(of_output, [](const OptionRow& row) { return row.option.group != kOutput; });
-          return without(together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)}),
-                         {"explain"});
+          return without(together(option_rows<ShowOptions>(), option_rows<TrainingOptions>(), of_output), "explain");
         },
     .parse = action_of<given_store_command<TrainingOptions>, run_show>,
     .filter_columns = named_columns,
@@ -149,10 +148,7 @@ constinit const Command kHistory{
         "differ more than in 99 of 100 random orders of all values. FILTER selects records as in laptime show; those "
         "of laptime calibrate, compare and selfcheck are left out unless FILTER names their sweep or run.",
     .options =
-        [] {
-          return with_formats(
-              together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})}));
-        },
+        [] { return with_formats(together(option_rows<HistoryWords>(), output_options("output output-file store"))); },
     .parse = action_of<given_store_command<HistoryWords>, run_history>,
     .filter_columns = named_columns,
 };
@@ -166,7 +162,7 @@ constinit const Command kImport{
         "record, as laptime show --output json --columns all and laptime export jsonl write them. Traces are added "
         "with their records. A record that the store already has is not added again. Nothing is added if a JSON file "
         "has a line that is not a record.",
-    .options = [] { return output_options({"store"}); },
+    .options = [] { return output_options("store"); },
     .parse = parse_import,
     .examples = "  laptime import other.sqlite records.jsonl\n",
 };
