@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "base/words.h"
+
 namespace laptime {
 namespace {
 
@@ -37,11 +39,7 @@ std::vector<CategoryBytes> changes_of(const StepTrace& trace) {
 
 std::string_view key_of(MemoryCategory category) { return kCategories.at(static_cast<size_t>(category)).second; }
 
-std::string title_of(MemoryCategory category) {
-  std::string title(key_of(category));
-  std::ranges::replace(title, '_', ' ');
-  return title;
-}
+std::string title_of(MemoryCategory category) { return spaced(key_of(category)); }
 
 MemoryCategory category_at(size_t index) { return static_cast<MemoryCategory>(index); }
 

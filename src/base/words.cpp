@@ -64,6 +64,12 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
+std::string spaced(std::string_view key) {
+  std::string text(key);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
 std::string quote(std::string_view word) {
   size_t shown = std::min(word.size(), kLongestShown);
   while (shown < word.size() && shown > 0 && (static_cast<unsigned char>(word[shown]) & 0xC0U) == 0x80U) {
@@ -120,6 +126,10 @@ std::string joined(std::span<const uint64_t> numbers, std::string_view separator
 }
 std::string joined(std::span<const int64_t> numbers, std::string_view separator) {
   return joined_range(numbers, separator);
+}
+std::string joined_nonempty(std::vector<std::string> texts, std::string_view separator) {
+  std::erase(texts, "");
+  return joined(texts, separator);
 }
 
 }  // namespace laptime

@@ -29,6 +29,9 @@ std::string_view nearest_name(std::string_view word, const std::vector<std::stri
 // "; did you mean 'small'?", or empty.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known);
 
+// "saved activations" for the key "saved_activations".
+std::string spaced(std::string_view key);
+
 // "1 step", "0 steps", "4 steps".
 template <std::integral Count>
 std::string counted(Count count, std::string_view noun) {
@@ -41,5 +44,7 @@ std::string joined(std::span<const std::string_view> texts, std::string_view sep
 std::string joined(const std::set<std::string>& texts, std::string_view separator);
 std::string joined(std::span<const int64_t> numbers, std::string_view separator);
 std::string joined(std::span<const uint64_t> numbers, std::string_view separator);
+// Leaves out empty texts.
+std::string joined_nonempty(std::vector<std::string> texts, std::string_view separator);
 
 }  // namespace laptime

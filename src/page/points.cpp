@@ -59,9 +59,8 @@ std::string spoken(const PageAxis& axis, const std::string& value) {
   constexpr std::array<std::string_view, 8> kPlain{"pass",   "model",   "dtype", "mode",
                                                    "device", "machine", "point", "system"};
   if (value.empty()) return "";
-  const bool is_plain = std::ranges::find(kPlain, axis.key) != kPlain.end();
-  std::string text = is_plain ? value : fmt::format("{} {}", axis.title, value);
-  if (axis.key == kPass) std::ranges::replace(text, '_', ' ');
+  std::string text = is_among(axis.key, kPlain) ? value : fmt::format("{} {}", axis.title, value);
+  if (axis.key == kPass) text = spaced(text);
   if (axis.key == "device") text = brief_device(text);
   return text;
 }

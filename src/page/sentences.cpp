@@ -235,9 +235,7 @@ std::vector<NamedBytes> peak_parts(const Record& record, const TraceSums* sums) 
   }
   for (const auto& [role, bytes] : record.memory.parts) {
     const auto found = std::ranges::find(kRoles, role, &decltype(kRoles)::value_type::first);
-    std::string name(found == kRoles.end() ? std::string_view(role) : found->second);
-    std::ranges::replace(name, '_', ' ');
-    add(name, bytes);
+    add(spaced(found == kRoles.end() ? std::string_view(role) : found->second), bytes);
   }
   return parts;
 }
@@ -262,15 +260,13 @@ std::string memory_sentence(const PagePoint& point, const TraceSums* sums) {
     for (const auto& [name, held] : parts)
       findings.push_back({.kind = "memory_share", .subject = name, .values = Json{{"bytes", held}}});
   }
-  const std::string shares = joined(memory_shares(findings, 4), ", ");
-  return fmt::format("{}{}{}.", text, shares.empty() ? "" : ": ", shares);
+  return joined_nonempty({text, joined(memory_shares(findings, 4), ", ")}, ": ") + ".";
 }
 
 std::string work_sentence(const TraceSums& sums) {
   if (sums.step <= 0) return "";
   const std::vector<Finding> findings = findings_of(sums);
-  const std::string longest = words_of(findings, "top_kernel");
-  return fmt::format("{}{}{}.", profile_headline(findings), longest.empty() ? "" : "; ", longest);
+  return joined_nonempty({profile_headline(findings), words_of(findings, "top_kernel")}, "; ") + ".";
 }
 
 std::string bound_sentence(const TraceSums& sums) {

@@ -275,10 +275,8 @@ PointAnswer memory_answer(const Record& record, const StepTrace& trace, const Me
   const std::vector<Finding>& findings = answer.findings;
   answer.say(words_of(findings, "memory_peak"));
   answer.fill(memory_shares(findings, kNamedShares));
-  const std::string peaks = phase_peaks(findings);
-  const std::string saved = words_of(findings, "saved_for_backward");
-  if (!peaks.empty() || !saved.empty())
-    answer.say(fmt::format("  {}{}{}", peaks, peaks.empty() || saved.empty() ? "" : "; ", saved));
+  const std::string peaks = joined_nonempty({phase_peaks(findings), words_of(findings, "saved_for_backward")}, "; ");
+  if (!peaks.empty()) answer.say("  " + peaks);
   if (query.verbose) answer.say_findings({"phase_peak", "optimizer_memory", "residual_tensor"});
   const bool is_summary = query.view == MemoryView::kSummary;
   if (is_summary || query.view == MemoryView::kTimeline || query.view == MemoryView::kAll) {

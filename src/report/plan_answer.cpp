@@ -210,8 +210,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   if (trace) of_trace = memory_findings(record, *trace);
   if (trace && !trace->steps.empty()) std::ranges::move(trace_findings(record, *trace), std::back_inserter(of_trace));
   answer.findings.insert(answer.findings.end(), of_trace.begin(), of_trace.end());
-  const std::string shares = share_words(of_trace);
-  answer.say(words(*find(plan, "fit")) + (shares.empty() ? "" : fmt::format("; {}", shares)));
+  answer.say(joined_nonempty({words(*find(plan, "fit")), share_words(of_trace)}, "; "));
   const Finding* const time = find(plan, "predicted_time");
   if (time != nullptr) {
     std::vector<std::string> parts{words(*time)};

@@ -150,8 +150,7 @@ std::string point_text(const Record& record, const Heading& heading, const TextS
   if (quiet) return text;
   std::vector<std::string> about{heading.shared_text(record), heading.machine_text(record), std::move(samples)};
   if (is_stored) about.push_back("from the store, " + minute_of(record.created));
-  std::erase(about, "");
-  return text + line(joined(about, " · "));
+  return text + line(joined_nonempty(std::move(about), " · "));
 }
 
 std::string peak_share_words(std::string_view metric) {

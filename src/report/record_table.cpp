@@ -171,8 +171,7 @@ struct Rows {
     std::vector<std::string> remarks{row.remark};
     if (is_stored(record)) remarks.emplace_back("from the store");
     if (is_predicted(record) && heading.some_measured()) remarks.emplace_back("predicted");
-    std::erase(remarks, "");
-    row.remark = joined(remarks, "; ");
+    row.remark = joined_nonempty(std::move(remarks), "; ");
     return row;
   }
 
@@ -219,9 +218,7 @@ struct Rows {
   }
 
   std::string shared_line() const {
-    std::vector<std::string> parts{heading.shared_text(*first), heading.machine_text(*first)};
-    std::erase(parts, "");
-    return joined(parts, " · ");
+    return joined_nonempty({heading.shared_text(*first), heading.machine_text(*first)}, " · ");
   }
 };
 

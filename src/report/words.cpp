@@ -359,12 +359,6 @@ std::string usable_words(const Finding& memory) {
   return bytes;
 }
 
-std::string spaced(std::string_view key) {
-  std::string text(key);
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
-
 std::string place_words(const std::string& op, const std::string& scope) {
   return scope.empty() ? op : fmt::format("{} at {}", op, scope);
 }

@@ -36,8 +36,6 @@ std::string count_words(double count);
 std::string long_time(double seconds);
 // "76.0 GiB (95 % of 80.0 GiB)", "3.00 GiB (--memory-limit)": the memory that a step may use.
 std::string usable_words(const Finding& memory);
-// "saved activations" for the key "saved_activations".
-std::string spaced(std::string_view key);
 // "matmul at layers.3.attn.scores"; only the op if it has no scope.
 std::string place_words(const std::string& op, const std::string& scope);
 

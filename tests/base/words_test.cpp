@@ -15,6 +15,11 @@ TEST(Words, QuoteEscapesAndShortensText) {
   EXPECT_EQ(quote(""), "''");
 }
 
+TEST(Words, JoinsOnlyNonemptyTexts) {
+  EXPECT_EQ(joined_nonempty({"", "a", "", "b"}, "; "), "a; b");
+  EXPECT_EQ(joined_nonempty({"", ""}, "; "), "");
+}
+
 TEST(Words, SuggestsNearestName) {
   const std::vector<std::string_view> known{"small", "medium", "large", "xl", "batch", "batches"};
   EXPECT_EQ(nearest_name("smal", known), "small");
