@@ -6,10 +6,6 @@
 
 namespace laptime {
 
-std::string_view name_of(FindingTrust trust) {
-  return trust == FindingTrust::kPredicted ? "predicted" : trust == FindingTrust::kRough ? "rough" : "measured";
-}
-
 Json Finding::value(std::string_view key) const {
   const Json* const found = values.json().find(key);
   return found == nullptr ? Json(nullptr) : *found;

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/json.h"
+#include "config/option.h"
 #include "distribution/bootstrap.h"
 
 namespace laptime {
 
 // How reliable the values of a finding are.
 enum class FindingTrust : uint8_t { kMeasured, kRough, kPredicted };
-std::string_view name_of(FindingTrust trust);  // "measured", "rough", "predicted"
+constexpr auto choices_of(FindingTrust) { return choices<FindingTrust>("measured", "rough", "predicted"); }
 
 struct Finding {
   std::string kind;       // "class_share"; report/words.cpp lists them all

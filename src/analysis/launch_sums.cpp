@@ -19,19 +19,17 @@ struct LaunchColumn {
   Json (*read)(const TraceLaunch& launch);
 };
 
-Json text(std::string_view word) { return std::string(word); }
-
 constexpr std::array kColumns{
-    LaunchColumn{"phase", [](const TraceLaunch& l) { return text(l.phase); }},
-    LaunchColumn{"scope", [](const TraceLaunch& l) { return text(l.scope); }},
+    LaunchColumn{"phase", [](const TraceLaunch& l) { return Json(l.phase); }},
+    LaunchColumn{"scope", [](const TraceLaunch& l) { return Json(l.scope); }},
     LaunchColumn{"layer", [](const TraceLaunch& l) { return l.layer < 0 ? Json(nullptr) : Json(l.layer); }},
-    LaunchColumn{"part", [](const TraceLaunch& l) { return text(l.part); }},
-    LaunchColumn{"range", [](const TraceLaunch& l) { return text(l.range); }},
-    LaunchColumn{"op", [](const TraceLaunch& l) { return text(l.op); }},
-    LaunchColumn{"class", [](const TraceLaunch& l) { return text(l.work_class); }},
-    LaunchColumn{"kernel", [](const TraceLaunch& l) { return text(l.kernel); }},
+    LaunchColumn{"part", [](const TraceLaunch& l) { return Json(l.part); }},
+    LaunchColumn{"range", [](const TraceLaunch& l) { return Json(l.range); }},
+    LaunchColumn{"op", [](const TraceLaunch& l) { return Json(l.op); }},
+    LaunchColumn{"class", [](const TraceLaunch& l) { return Json(l.work_class); }},
+    LaunchColumn{"kernel", [](const TraceLaunch& l) { return Json(l.kernel); }},
     LaunchColumn{"name", [](const TraceLaunch& l) { return Json(kernel_of(l)); }},
-    LaunchColumn{"signature", [](const TraceLaunch& l) { return text(l.signature); }},
+    LaunchColumn{"signature", [](const TraceLaunch& l) { return Json(l.signature); }},
     LaunchColumn{"flops", [](const TraceLaunch& l) { return Json(l.flops); }},
     LaunchColumn{"bytes", [](const TraceLaunch& l) { return Json(l.bytes); }},
     LaunchColumn{"recomputed", [](const TraceLaunch& l) { return Json(l.recomputed); }}};

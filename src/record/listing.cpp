@@ -227,12 +227,9 @@ Extent extent_of(std::string_view column) {
   if (metric == nullptr) return extent_of_path(column);
   // A metric needs the largest extent of the paths in its formula.
   Extent extent = Extent::kNames;
-  for (std::string_view rest = metric->formula; !rest.empty();) {
-    const size_t end = std::min(rest.find(' '), rest.size());
-    const std::string_view word = rest.substr(0, end);
+  for (const std::string_view word : split(metric->formula, ' ')) {
     const bool ends_condition = word.find(']') != word.npos && word.find('[') == word.npos;
     if (word.find_first_of(".[") != word.npos && !ends_condition) extent = std::max(extent, extent_of_path(word));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return extent;
 }

@@ -311,7 +311,6 @@ Column column_of(const Definition& definition, int drop) {
                 .width = definition.width,
                 .read = reader_of(source),
                 .text_of = definition.text_of,
-                .help = definition.help,
                 .note = definition.note};
   if (has(kDoubt)) {
     column.uncertainty = [own = source.substr(0, source.find(':'))](const Record& record, std::string_view phase) {

@@ -94,7 +94,6 @@ struct Column {
   std::function<std::string(const Record& record, std::string_view phase, const Heading* heading)> text_of{};
   // Half-width of the 95 % interval as a fraction of the value; determines how many digits a cell shows. Null: unknown.
   std::function<std::optional<double>(const Record& record, std::string_view phase)> uncertainty{};
-  std::string_view help = {};            // one line for `laptime list columns`
   std::string_view note = {};            // a remark below the table
   std::shared_ptr<Speedups> speedups{};  // baselines of a column that compares rows; null for every other column
 
