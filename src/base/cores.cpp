@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -51,11 +52,15 @@ int64_t physical_cores(const std::vector<int64_t>& hardware_threads, const fs::p
 }  // namespace
 
 std::vector<int64_t> allowed_cores(const fs::path& root) {
-  if (const auto status = read_text_file(root / "proc/self/status")) {
-    if (const auto list = line_value(*status, "Cpus_allowed_list")) return parse_cpu_list(*list);
-  }
-  const auto online = read_word(root / "sys/devices/system/cpu/online");
-  return online ? parse_cpu_list(*online) : std::vector<int64_t>();
+  const std::vector<int64_t> online = parse_cpu_list(read_word(root / "sys/devices/system/cpu/online").value_or(""));
+  const std::optional<std::string> status = read_text_file(root / "proc/self/status");
+  const std::optional<std::string> list = status ? line_value(*status, "Cpus_allowed_list") : std::nullopt;
+  if (!list) return online;
+  // The mask may contain hardware threads that are offline, or that a virtual machine could get later.
+  const std::vector<int64_t> allowed = parse_cpu_list(*list);
+  std::vector<int64_t> usable;
+  std::ranges::set_intersection(allowed, online, std::back_inserter(usable));
+  return usable.empty() ? allowed : usable;
 }
 
 std::vector<Cache> data_caches(int64_t hardware_thread, const fs::path& root) {

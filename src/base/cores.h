@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// Returns the hardware threads in the affinity mask of this process, in ascending order. If the mask is unknown,
+// Returns the online hardware threads in the affinity mask of this process, in ascending order. If the mask is unknown,
 // returns all online hardware threads, or none if these are unknown. Reads the kernel's files below `root`.
 std::vector<int64_t> allowed_cores(const std::filesystem::path& root = "/");
 

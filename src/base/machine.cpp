@@ -60,14 +60,9 @@ void describe_cores(Machine& machine, const fs::path& root) {
   if (const auto status = read_text_file(root / "proc/self/status")) {
     machine.affinity = line_value(*status, "Cpus_allowed_list");
   }
-  int64_t first = 0;
-  if (machine.affinity) {
-    const std::vector<int64_t> allowed = parse_cpu_list(*machine.affinity);
-    if (!allowed.empty()) {
-      machine.cores_allowed = static_cast<int64_t>(allowed.size());
-      first = allowed.front();
-    }
-  }
+  const std::vector<int64_t> allowed = allowed_cores(root);
+  if (machine.affinity && !allowed.empty()) machine.cores_allowed = static_cast<int64_t>(allowed.size());
+  const int64_t first = allowed.empty() ? 0 : allowed.front();
   struct Kind {
     const char* folder;
     const char* name;

@@ -105,6 +105,14 @@ TEST(AllowedCores, PreferAffinityToOnlineCores) {
   EXPECT_EQ(allowed_cores(root.path()), (std::vector<int64_t>{3, 5}));
 }
 
+TEST(AllowedCores, LeaveOutOfflineCores) {
+  const FakeRoot root;
+  root.write("sys/devices/system/cpu/online", "0-1,3\n");
+  root.write("proc/self/status", "Cpus_allowed_list:\t1-127\n");
+  EXPECT_EQ(allowed_cores(root.path()), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(default_threads(root.path()).threads, 2);
+}
+
 // A machine of four cores, two for each L3 cache. CPUs i and i + 4 share a core.
 TEST(CacheBytes, CountsTheCachesThatThreadsCanUse) {
   constexpr int64_t kMiB = int64_t{1} << 20;
