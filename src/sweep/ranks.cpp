@@ -31,7 +31,7 @@ constexpr Seconds kRankEndGrace{3};  // time for ranks to exit after their resul
 constexpr Seconds kBreakGrace{3};    // time for mpirun to end all ranks after one of them has failed
 
 [[noreturn]] void exec_mpirun(std::vector<std::string> words, int input, int output, int errors, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // mpirun then ends the ranks, and removes its files and shared memory
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);  // Ctrl-C must not reach the ranks; a line of input asks them to stop after the current step
   sigset_t none;
