@@ -1,4 +1,4 @@
-// Starts a program, and reads its standard output and standard error until both are closed.
+// Starts a program, and reads its standard output and standard error until both are closed and it has ended.
 #include "sweep/other_program.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMostOutput = size_t{256} << 20U;
 constexpr size_t kKeptErrors = size_t{16} << 10U;
 constexpr int kSignalled = 128;
-constexpr double kKillCheck = 0.01;  // seconds between looks at a program that was killed
+constexpr double kExitCheck = 0.01;  // seconds between looks at a program that was killed, or that writes no more
 
 }  // namespace
 
@@ -39,21 +39,21 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
   bool is_reaped = false;
   const Seconds deadline = host_now() + timeout;
   // After a kill, does not wait for the pipes, because a process that has left the group may keep them open.
-  while (!is_reaped && (output_end >= 0 || errors_end >= 0)) {
+  while (!is_reaped) {
     const int now = signals.count();
     is_killed = is_killed || found.output.size() > kMostOutput || host_now() > deadline || now > 1;
     if (is_killed || now != stops) kill(-child, is_killed ? SIGKILL : SIGTERM);
     stops = now;
-    is_reaped = is_killed && waitpid(child, &status, WNOHANG) == child;
+    const bool is_ending = is_killed || (output_end < 0 && errors_end < 0);
+    is_reaped = is_ending && waitpid(child, &status, WNOHANG) == child;
     std::array<pollfd, 3> waiting{pollfd{output_end, POLLIN, 0}, pollfd{errors_end, POLLIN, 0},
                                   pollfd{signals.descriptor(), POLLIN, 0}};
-    const double left = is_killed ? kKillCheck : std::max(0.0, (deadline - host_now()).count());
+    const double left = is_ending ? kExitCheck : std::max(0.0, (deadline - host_now()).count());
     poll(waiting.data(), waiting.size(), static_cast<int>(std::min(1000.0, std::ceil(left * 1e3))));
     if (output_end >= 0) found.output += read_some(output_end);
     if (errors_end >= 0) found.errors += read_some(errors_end);
     if (found.errors.size() > kKeptErrors) found.errors.erase(0, found.errors.size() - kKeptErrors);
   }
-  while (!is_reaped && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   found.exit_code = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
   return found;
 }

@@ -43,6 +43,15 @@ TEST(OtherProgram, TimeLimitDoesNotWaitForAProcessThatLeftTheGroup) {
   EXPECT_LT(std::clock() - used, CLOCKS_PER_SEC) << "waiting takes no processor time";
 }
 
+TEST(OtherProgram, TimeLimitKillsAProgramThatWritesNoMore) {
+  StopSignals signals;
+  const Seconds begin = host_now();
+  const OtherProgram ran = run_other_program(in_shell("echo done; exec sleep 8 >&- 2>&-"), Seconds{0.3}, signals);
+  EXPECT_EQ(ran.exit_code, 128 + SIGKILL);
+  EXPECT_EQ(ran.output, "done\n");
+  EXPECT_LT((host_now() - begin).count(), 5);
+}
+
 TEST(OtherProgram, FirstSignalReachesWhatAWrapperStarted) {
   StopSignals signals;
   const std::string inner =
