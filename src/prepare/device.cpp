@@ -102,9 +102,12 @@ Device find_cpu(const RunConfig& config) {
   device.held_bytes = &cpu::held_bytes;
   device.launch_loops = &cpu::loops_of_launch;
   device.kernels = kernels_of_this_cpu();
-  const bool may_split = device.rules.float32_precision != Float32Precision::kIeee && !device.rules.reproducible;
-  device.open = [threads, may_split](int) {
-    return std::make_unique<cpu::CpuBackend>(kernels_of_this_cpu(), threads, may_split);
+  const bool takes_bfloat16 = !device.rules.reproducible;  // its sums depend on the processor
+  const cpu::ProductPaths paths{
+      .bfloat16 = takes_bfloat16,
+      .split_float32 = takes_bfloat16 && device.rules.float32_precision != Float32Precision::kIeee};
+  device.open = [threads, paths](int) {
+    return std::make_unique<cpu::CpuBackend>(kernels_of_this_cpu(), threads, paths);
   };
   return device;
 }

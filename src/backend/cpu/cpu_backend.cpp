@@ -89,8 +89,8 @@ class CpuBackend::Memory : public DeviceMemory {
   std::shared_ptr<Held> held_;
 };
 
-CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split)
-    : kernels_(std::move(kernels)), may_split_(may_split), team_(prepared_for(threads)) {
+CpuBackend::CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, ProductPaths paths)
+    : kernels_(std::move(kernels)), paths_(paths), team_(prepared_for(threads)) {
   team_.on_each_thread([](int) { grow_stack(); });
 }
 
@@ -144,10 +144,10 @@ void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
 }
 
 std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
-  const bool is_bfloat16 = factors == DType::kBFloat16;
-  const bool is_widened = factors == DType::kFloat16;  // factors are converted to float32 before they are multiplied
+  const bool is_bfloat16 = factors == DType::kBFloat16 && paths_.bfloat16;
+  const bool is_widened = factors != DType::kFloat32 && !is_bfloat16;  // to float32, before they are multiplied
   if (is_widened) factors = DType::kFloat32;
-  const bool float32_alone = is_widened || (!is_bfloat16 && !may_split_);
+  const bool float32_alone = is_widened || (!is_bfloat16 && !paths_.split_float32);
   const int running = concurrent_threads(team_);
   const auto product_flops = [this, is_bfloat16, float32_alone, running] {
     const auto reading_of = [running](const ComputePeak& peak) {

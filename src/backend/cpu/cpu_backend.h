@@ -11,11 +11,17 @@
 
 namespace laptime::cpu {
 
+// Which instructions products may use besides multiply-adds of float32.
+struct ProductPaths {
+  bool bfloat16 = true;       // those of the processor for pairs or tiles of bfloat16 numbers
+  bool split_float32 = true;  // the same for float32 numbers, as sums of bfloat16 terms
+};
+
 class CpuBackend : public Backend {
  public:
-  // If `may_split`, float32 products may be computed from bfloat16 terms, and the float32 peak is the peak of the
-  // faster method. Throws OutOfMemory if the address space cannot hold the threads' stacks and buffers.
-  CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split = true);
+  // The peaks are those of the faster paths that products may take. Throws OutOfMemory if the address space cannot hold
+  // the threads' stacks and buffers.
+  CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, ProductPaths paths = {});
   CpuBackend(std::vector<Kernel> kernels, int threads);
 
   std::string name() const override { return "cpu"; }
@@ -51,7 +57,7 @@ class CpuBackend : public Backend {
   class Memory;
 
   std::shared_ptr<const KernelTable> kernels_;
-  bool may_split_;
+  ProductPaths paths_;
   std::vector<Seconds> marks_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   Team team_;

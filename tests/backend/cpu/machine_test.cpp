@@ -78,6 +78,17 @@ TEST(Peak, ThreadsThatShareACoreReachThePeakOfOne) {
   EXPECT_LT(shared.measure().value, 4 * alone.measure().value);
 }
 
+TEST(Peak, IsThatOfMultiplyAddsIfNothingElseIsAllowed) {
+  CpuBackend all(std::vector<Kernel>(), 1);
+  CpuBackend limited(std::make_shared<KernelTable>(std::vector<Kernel>()), 1,
+                     {.bfloat16 = false, .split_float32 = false});
+  const std::string multiply_adds = limited.limits(DType::kFloat32).front().name;
+  EXPECT_NE(all.limits(DType::kFloat32).front().name, multiply_adds);
+  EXPECT_NE(all.limits(DType::kBFloat16).front().name, multiply_adds);
+  EXPECT_EQ(limited.limits(DType::kBFloat16).front().name, multiply_adds);
+  EXPECT_EQ(all.limits(DType::kFloat16).front().name, multiply_adds);
+}
+
 TEST(Peak, BandwidthIsPlausibleForMemory) {
   Team team(2);
   const double bandwidth = measure_bandwidth(team, widest_isa());
