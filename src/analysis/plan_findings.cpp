@@ -12,7 +12,6 @@
 #include "base/json_path.h"
 #include "config/machine.h"
 #include "record/metrics.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -18,7 +18,6 @@
 #include "page/sentences.h"
 #include "page/trace_sums.h"
 #include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/names.h"
 #include "report/point_text.h"

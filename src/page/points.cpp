@@ -15,7 +15,6 @@
 #include "config/run_config.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/names.h"
 
 namespace laptime {

@@ -15,7 +15,6 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/names.h"
 #include "report/point_text.h"

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/proc_text.h"
 #include "config/label.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -300,7 +301,7 @@ struct Record {
   std::string asked_hash;   // hash of the requested options, used by `--resume` with a launcher
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
-  // Defaulted in record_json.cpp, so that copies and destruction of this large struct are compiled only once.
+  // Defaulted in record.cpp, so that copies and destruction of this large struct are compiled only once.
   Record();
   Record(const Record&);
   Record(Record&&) noexcept;
@@ -317,6 +318,16 @@ struct Record {
   // The time of the requested pass (`config.pass`), or else the only entry of `time`; null if there is neither.
   const TimeStats* main_time() const;
 };
+
+// `samples`: seconds, in time order. Throws Error if there are none or one is not finite (distribution/samples.h).
+TimeStats make_time_stats(std::span<const double> samples);
+
+// The time of a phase, or of the requested pass if `phase` is empty; null without samples.
+const TimeStats* time_of(const Record& record, std::string_view phase = {});
+
+// The distance from the median to the farther end of its 95 % interval, as a fraction of the median. None for fewer
+// than six samples.
+std::optional<double> known_within(const Summary& time);
 
 // Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing optional keys keep
 // their defaults. Throws Error, naming the key, if a value has the wrong type, a required key such as the name is

@@ -15,7 +15,6 @@
 #include "config/run_config.h"
 #include "config/synonyms.h"
 #include "distribution/median.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

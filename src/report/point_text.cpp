@@ -14,7 +14,6 @@
 #include "distribution/bootstrap.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/words.h"
 #include "table/aligned.h"

@@ -16,7 +16,6 @@
 #include "analysis/trace_findings.h"
 #include "base/words.h"
 #include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"

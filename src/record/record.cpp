@@ -1,4 +1,6 @@
-// Converts records to and from text, checks their values, lists their keys, and makes hashes and dates.
+// Implements record.h: the text of records and its checks, the list of keys, times of records, hashes and dates.
+#include "record/record.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -13,7 +15,7 @@
 #include "base/random.h"
 #include "config/fields_json.h"
 #include "data/json_documents.h"
-#include "record/record.h"
+#include "distribution/bootstrap.h"
 
 namespace laptime {
 namespace {
@@ -156,6 +158,22 @@ const TimeStats* Record::main_time() const {
   const auto found = time.find(config.text("pass"));
   if (found != time.end()) return &found->second;
   return time.size() == 1 ? &time.begin()->second : nullptr;
+}
+
+TimeStats make_time_stats(std::span<const double> samples) {
+  return {summarize(samples), "s", {samples.begin(), samples.end()}};
+}
+
+const TimeStats* time_of(const Record& record, std::string_view phase) {
+  const auto found = record.time.find(std::string(phase));
+  const TimeStats* const of_phase = found == record.time.end() ? nullptr : &found->second;
+  const TimeStats* const time = phase.empty() ? record.main_time() : of_phase;
+  return time == nullptr || time->count == 0 ? nullptr : time;
+}
+
+std::optional<double> known_within(const Summary& time) {
+  if (!time.ci_low || !time.ci_high) return std::nullopt;
+  return relative_half_width({*time.ci_low, *time.ci_high}, time.median);
 }
 
 std::string config_hash(std::string_view canonical_text) { return fmt::format("{:016x}", fnv1a64(canonical_text)); }
