@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "base/proc_text.h"
-#include "record/metrics.h"
 
 namespace laptime {
 namespace {

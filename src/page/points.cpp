@@ -14,7 +14,6 @@
 #include "config/option_table.h"
 #include "config/run_config.h"
 #include "distribution/bootstrap.h"
-#include "record/metrics.h"
 #include "report/names.h"
 
 namespace laptime {

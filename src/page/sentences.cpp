@@ -14,7 +14,6 @@
 #include "analysis/trace_findings.h"
 #include "base/json.h"
 #include "base/words.h"
-#include "record/metrics.h"
 #include "report/columns.h"
 #include "report/names.h"
 #include "report/point_text.h"

@@ -1,4 +1,4 @@
-// Implements record.h: the text of records and its checks, the list of keys, times of records, hashes and dates.
+// Implements record.h: records as text and the checks of their values, the list of keys, times, hashes and dates.
 #include "record/record.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,10 @@
 #include "base/json_size.h"
 #include "base/machine.h"
 #include "base/machine_state.h"
+#include "base/proc_text.h"
 #include "base/random.h"
 #include "config/fields_json.h"
+#include "config/label.h"
 #include "data/json_documents.h"
 #include "distribution/bootstrap.h"
 
@@ -174,6 +176,23 @@ const TimeStats* time_of(const Record& record, std::string_view phase) {
 std::optional<double> known_within(const Summary& time) {
   if (!time.ci_low || !time.ci_high) return std::nullopt;
   return relative_half_width({*time.ci_low, *time.ci_high}, time.median);
+}
+
+bool is_predicted(const Record& record) {
+  return record.verdict.rating == kPredicted || record.config.text("device").starts_with("roofline:");
+}
+
+bool has_default_key_heads(const Record& record) {
+  const auto number = [&](const char* key) { return parse_double(record.config.text(key)).value_or(0); };
+  const double heads = number("num_heads");
+  const double kv_heads = number("num_kv_heads");
+  const double width = number("head_dim");
+  return (kv_heads == 0 || kv_heads == heads) && (width == 0 || width * heads == number("d_model"));
+}
+
+std::string system_of(const Record& record) {
+  const std::string system = record.config.text("system");
+  return system.empty() ? std::string(tagged(record.name, "system")) : system;
 }
 
 std::string config_hash(std::string_view canonical_text) { return fmt::format("{:016x}", fnv1a64(canonical_text)); }

@@ -329,6 +329,17 @@ const TimeStats* time_of(const Record& record, std::string_view phase = {});
 // than six samples.
 std::optional<double> known_within(const Summary& time);
 
+// True if the record's times come from a device model, not from measurement. Also works for a planned point.
+bool is_predicted(const Record& record);
+
+// True if the model's key/value heads have their default number and width, even if the record states these values
+// explicitly, as records of other programs may.
+bool has_default_key_heads(const Record& record);
+
+// The program that ran the record's steps, such as "pytorch"; empty for laptime. Works even if only the record's name
+// was read, because the name includes the program.
+std::string system_of(const Record& record);
+
 // Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing optional keys keep
 // their defaults. Throws Error, naming the key, if a value has the wrong type, a required key such as the name is
 // missing, the schema version is unknown, a time is not in "s", or a count is not the number of samples.

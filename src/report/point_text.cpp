@@ -13,7 +13,6 @@
 #include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "distribution/verdict.h"
-#include "record/metrics.h"
 #include "report/columns.h"
 #include "report/words.h"
 #include "table/aligned.h"

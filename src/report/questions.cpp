@@ -15,7 +15,6 @@
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/words.h"
-#include "record/metrics.h"
 #include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "config/fields_json.h"
-#include "record/metrics.h"
 #include "table/table.h"
 
 namespace laptime {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <set>
 
-#include "record/metrics.h"
 #include "report/columns.h"
 #include "report/record_files.h"
 #include "report/stored_records.h"

@@ -21,7 +21,6 @@
 #include "config/training_options.h"
 #include "measure/forecast_point.h"
 #include "model/model_card.h"
-#include "record/metrics.h"
 #include "report/names.h"
 #include "report/plan_answer.h"
 #include "report/words.h"

@@ -15,7 +15,6 @@
 #include "config/output_config.h"
 #include "config/ready_sweeps.h"
 #include "export/formats.h"
-#include "record/metrics.h"
 #include "record/store.h"
 #include "report/columns.h"
 #include "report/filter.h"
