@@ -1,4 +1,4 @@
-// Formats the manual page, and help: two columns (options and their meanings), wrapped to the terminal width.
+// Formats the manual page (roff), and help: two columns (options and their meanings), wrapped to the terminal width.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include "base/words.h"
 #include "cli/inputs.h"
 #include "config/synonyms.h"
-#include "table/aligned.h"
 #include "table/text.h"
 
 namespace laptime {

@@ -15,7 +15,7 @@
 #include "distribution/verdict.h"
 #include "report/columns.h"
 #include "report/words.h"
-#include "table/aligned.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
