@@ -9,7 +9,6 @@
 
 #include "analysis/finding.h"
 #include "analysis/memory_ledger.h"
-#include "analysis/memory_tensors.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "analysis/finding.h"
-#include "analysis/memory_tensors.h"
+#include "analysis/memory_ledger.h"
 #include "base/json.h"
 #include "distribution/verdict.h"
 #include "page/page_template.h"
