@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "report/columns.h"
-#include "report/filter.h"
 #include "report/names.h"
 #include "report/words.h"
 #include "table/text.h"

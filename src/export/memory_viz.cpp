@@ -1,5 +1,5 @@
-// Writes the memory of a step in the format of PyTorch's memory snapshots (pytorch.org/memory_viz), a Python pickle. Its
-// two segments are the resident block and the step's arena.
+// Writes the memory of a step in the format of PyTorch's memory snapshots (pytorch.org/memory_viz), a Python pickle.
+// Its two segments are the resident block and the step's arena.
 #include <algorithm>
 #include <functional>
 #include <map>

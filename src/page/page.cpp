@@ -11,7 +11,6 @@
 
 #include "analysis/finding.h"
 #include "analysis/memory_ledger.h"
-#include "base/json.h"
 #include "distribution/verdict.h"
 #include "page/page_template.h"
 #include "page/points.h"

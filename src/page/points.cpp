@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/speedup.h"
 #include "base/proc_text.h"
 #include "config/label.h"
 #include "config/option_table.h"

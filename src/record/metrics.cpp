@@ -5,8 +5,6 @@
 #include <array>
 #include <cmath>
 
-#include "base/json.h"
-
 namespace laptime {
 namespace {
 

@@ -1,8 +1,6 @@
 // Record: one measured or predicted point as data that can be stored. Keys, types and units: docs/record_schema.md.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>

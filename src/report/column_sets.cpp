@@ -9,7 +9,6 @@
 #include <set>
 
 #include "analysis/finding.h"
-#include "base/error.h"
 #include "base/words.h"
 #include "config/option_table.h"
 #include "config/run_config.h"

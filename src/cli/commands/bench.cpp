@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
