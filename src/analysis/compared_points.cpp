@@ -14,7 +14,6 @@
 #include "distribution/paired_ratio.h"
 #include "distribution/process_ratio.h"
 #include "distribution/verdict.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

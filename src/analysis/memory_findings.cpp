@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "config/run_config.h"
-#include "record/metrics.h"
 
 namespace laptime {
 namespace {

@@ -3,13 +3,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/finding.h"
 #include "analysis/memory_ledger.h"
-#include "analysis/memory_tensors.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 

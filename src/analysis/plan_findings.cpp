@@ -11,8 +11,6 @@
 #include "analysis/memory_findings.h"
 #include "base/json_path.h"
 #include "config/machine.h"
-#include "record/metrics.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -10,8 +10,6 @@
 
 #include "base/json.h"
 #include "base/proc_text.h"
-#include "record/metrics.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "distribution/median.h"
-#include "record/metrics.h"
 
 namespace laptime {
 namespace {

@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "report/columns.h"
-#include "report/filter.h"
 #include "report/names.h"
 #include "report/words.h"
 #include "table/text.h"
@@ -89,18 +88,16 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
                            const std::set<std::string>* stored_runs)
     : config_(config), stored_runs_(stored_runs) {
   const bool to_file = !is_standard_output(config_.output_file);
-  TableStream checked(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
-  if (!config_.sort.empty()) sort_records(planned, config_.sort);
-  if (config_.sort.empty() && config_.output == OutputFormat::kJsonl)
+  const bool is_sorted = !config_.sort.empty();
+  // Made for every format, because it reports an unknown column.
+  live_.emplace(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
+  if (is_sorted) sort_records(planned, config_.sort);
+  if (is_sorted || to_file || config_.output != OutputFormat::kTable) live_.reset();
+  if (!is_sorted && config_.output == OutputFormat::kJsonl)
     lines_.emplace(config_.columns, RecordList(planned), share_of_peak(config_));
   if (lines_ && lines_->have_late_baselines()) lines_.reset();
-  if (lines_) {
-    if (to_file) growing_.emplace(config_.output_file);
-  } else if (config_.sort.empty() && config_.output == OutputFormat::kTable && !to_file) {
-    live_ = std::move(checked);
-  } else {
-    whole_.emplace(config_.output_file);
-  }
+  if (lines_ && to_file) growing_.emplace(config_.output_file);
+  if (!lines_ && !live_) whole_.emplace(config_.output_file);
 }
 
 void RecordOutput::add(const Record& record) {

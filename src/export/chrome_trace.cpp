@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "export/formats.h"
 #include "export/traced_step.h"
-#include "record/metrics.h"
 #include "report/names.h"
 
 namespace laptime {

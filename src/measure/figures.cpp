@@ -21,7 +21,6 @@
 #include "distribution/verdict.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -10,20 +10,18 @@
 #include <set>
 
 #include "analysis/finding.h"
-#include "analysis/memory_tensors.h"
-#include "base/json.h"
+#include "analysis/memory_ledger.h"
 #include "distribution/verdict.h"
 #include "page/page_template.h"
 #include "page/points.h"
+#include "page/questions.h"
 #include "page/sentences.h"
 #include "page/trace_sums.h"
 #include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/names.h"
 #include "report/point_text.h"
 #include "report/published.h"
-#include "report/questions.h"
 
 namespace laptime {
 namespace {
@@ -299,18 +297,8 @@ Json verdicts_json(const PagePoints& points) {
 }
 
 Json answers_json(const PagePoints& points) {
-  // The point that the page opens with comes first, followed by the points with the same work, then by all others.
-  const PagePoint* const headline = &points[points.headline];
-  std::vector<const PagePoint*> order;
-  for (const PagePoint& point : points.all) order.push_back(&point);
-  std::ranges::stable_sort(order, {}, [&](const PagePoint* one) {
-    return one == headline ? 0 : one->group == headline->group ? 1 : 2;
-  });
-  std::vector<QuestionedPoint> questioned;
-  questioned.reserve(order.size());
-  for (const PagePoint* const point : order) questioned.push_back({point->record, point->trace, point->full_name});
   Json answers = Json::array();
-  for (const Answer& answer : answer_questions(questioned))
+  for (const Answer& answer : answer_questions(points))
     answers.push_back({{"question", answer.question}, {"answer", answer.text}});
   return answers;
 }

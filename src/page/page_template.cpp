@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "page/page_files.h"
-
 namespace laptime {
 namespace {
 

@@ -8,14 +8,11 @@
 #include <set>
 #include <tuple>
 
-#include "analysis/speedup.h"
 #include "base/proc_text.h"
 #include "config/label.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
 #include "distribution/bootstrap.h"
-#include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/names.h"
 
 namespace laptime {

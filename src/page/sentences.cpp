@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 
 #include "analysis/memory_findings.h"
@@ -14,8 +13,6 @@
 #include "analysis/trace_findings.h"
 #include "base/json.h"
 #include "base/words.h"
-#include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/names.h"
 #include "report/point_text.h"

@@ -8,8 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "record/time_stats.h"
-
 namespace laptime {
 namespace {
 

@@ -4,11 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "base/json.h"
-#include "base/proc_text.h"
-#include "config/label.h"
-#include "record/time_stats.h"
-
 namespace laptime {
 namespace {
 
@@ -186,23 +181,6 @@ constexpr auto kMetrics = std::to_array<Metric>({
 });
 
 }  // namespace
-
-bool is_predicted(const Record& record) {
-  return record.verdict.rating == kPredicted || record.config.text("device").starts_with("roofline:");
-}
-
-bool has_default_key_heads(const Record& record) {
-  const auto number = [&](const char* key) { return parse_double(record.config.text(key)).value_or(0); };
-  const double heads = number("num_heads");
-  const double kv_heads = number("num_kv_heads");
-  const double width = number("head_dim");
-  return (kv_heads == 0 || kv_heads == heads) && (width == 0 || width * heads == number("d_model"));
-}
-
-std::string system_of(const Record& record) {
-  const std::string system = record.config.text("system");
-  return system.empty() ? std::string(tagged(record.name, "system")) : system;
-}
 
 std::span<const Metric> metrics() { return kMetrics; }
 

@@ -1,11 +1,10 @@
 // Record: one measured or predicted point as data that can be stored. Keys, types and units: docs/record_schema.md.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -300,7 +299,7 @@ struct Record {
   std::string asked_hash;   // hash of the requested options, used by `--resume` with a launcher
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
-  // Defaulted in record_json.cpp, so that copies and destruction of this large struct are compiled only once.
+  // Defaulted in record.cpp, so that copies and destruction of this large struct are compiled only once.
   Record();
   Record(const Record&);
   Record(Record&&) noexcept;
@@ -317,6 +316,27 @@ struct Record {
   // The time of the requested pass (`config.pass`), or else the only entry of `time`; null if there is neither.
   const TimeStats* main_time() const;
 };
+
+// `samples`: seconds, in time order. Throws Error if there are none or one is not finite (distribution/samples.h).
+TimeStats make_time_stats(std::span<const double> samples);
+
+// The time of a phase, or of the requested pass if `phase` is empty; null without samples.
+const TimeStats* time_of(const Record& record, std::string_view phase = {});
+
+// The distance from the median to the farther end of its 95 % interval, as a fraction of the median. None for fewer
+// than six samples.
+std::optional<double> known_within(const Summary& time);
+
+// True if the record's times come from a device model, not from measurement. Also works for a planned point.
+bool is_predicted(const Record& record);
+
+// True if the model's key/value heads have their default number and width, even if the record states these values
+// explicitly, as records of other programs may.
+bool has_default_key_heads(const Record& record);
+
+// The program that ran the record's steps, such as "pytorch"; empty for laptime. Works even if only the record's name
+// was read, because the name includes the program.
+std::string system_of(const Record& record);
 
 // Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing optional keys keep
 // their defaults. Throws Error, naming the key, if a value has the wrong type, a required key such as the name is

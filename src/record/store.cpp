@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "analysis/speedup.h"
-#include "record/time_stats.h"
 #include "report/answer.h"
 #include "report/columns.h"
 #include "report/names.h"

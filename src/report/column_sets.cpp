@@ -9,13 +9,11 @@
 #include <set>
 
 #include "analysis/finding.h"
-#include "base/error.h"
 #include "base/words.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
 #include "config/synonyms.h"
 #include "distribution/median.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -16,7 +16,6 @@
 #include "report/names.h"
 #include "report/records.h"
 #include "table/table.h"
-#include "table/value_text.h"
 
 namespace laptime {
 

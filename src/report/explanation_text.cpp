@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "report/words.h"
-#include "table/aligned.h"
+#include "table/text.h"
 #include "table/value_text.h"
 
 namespace laptime {

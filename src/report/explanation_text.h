@@ -6,7 +6,6 @@
 
 #include "config/option.h"
 #include "record/explanation.h"
-#include "report/answer.h"
 #include "table/text.h"
 
 namespace laptime {

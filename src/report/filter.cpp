@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <utility>
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/units.h"
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "config/run_config.h"

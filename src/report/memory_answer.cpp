@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "analysis/memory_tensors.h"
+#include "analysis/memory_ledger.h"
 #include "base/words.h"
 #include "report/words.h"
 

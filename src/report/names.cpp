@@ -10,7 +10,6 @@
 #include "base/words.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
-#include "record/metrics.h"
 #include "table/text.h"
 
 namespace laptime {

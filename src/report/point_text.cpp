@@ -13,11 +13,9 @@
 #include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "distribution/verdict.h"
-#include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/words.h"
-#include "table/aligned.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "base/json.h"
 #include "base/words.h"
-#include "record/metrics.h"
 #include "report/point_text.h"
 #include "report/words.h"
 

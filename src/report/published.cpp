@@ -11,7 +11,6 @@
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "config/run_config.h"
-#include "record/metrics.h"
 #include "table/text.h"
 
 namespace laptime {

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <utility>
 
-#include "config/fields_json.h"
-#include "record/metrics.h"
 #include "table/table.h"
 
 namespace laptime {

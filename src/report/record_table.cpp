@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include "base/words.h"
@@ -316,8 +314,6 @@ struct TableStream::State : Rows {
 TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& expected)
     : state_(std::make_unique<State>(style, columns, expected)) {}
 
-TableStream::TableStream(TableStream&& other) noexcept = default;
-TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
 TableStream::~TableStream() = default;
 
 Extent TableStream::extent() const { return state_->extent(); }

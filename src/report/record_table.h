@@ -24,9 +24,7 @@ struct TableStyle {
   bool tells_runs = false;  // print a line before the rows of each run if there are several runs
   const std::set<std::string>* stored_runs = nullptr;  // runs whose rows are marked as coming from the store
 
-  operator TextStyle() const {
-    return {unicode, width};
-  }  // NOLINT(google-explicit-constructor): a TableStyle is a TextStyle
+  operator TextStyle() const { return {unicode, width}; }  // NOLINT(google-explicit-constructor)
 };
 
 // The default columns show one record as a few sentences (report/point_text.h), and several records as one row each,
@@ -40,8 +38,6 @@ class TableStream {
   // `expected`: the points to come, as far as they are known (name, label, config), or all rows of the table. `columns`
   // as in columns_of. Throws Error for a column that no expected record can have.
   TableStream(const TableStyle& style, std::string_view columns, const Records& expected);
-  TableStream(TableStream&& other) noexcept;
-  TableStream& operator=(TableStream&& other) noexcept;
   ~TableStream();
 
   Extent extent() const;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "table/aligned.h"
 #include "table/text.h"
 
 namespace laptime {

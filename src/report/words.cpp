@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "report/answer.h"
-#include "table/text.h"
 #include "table/value_text.h"
 
 namespace laptime {

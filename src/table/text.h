@@ -1,4 +1,4 @@
-// Text output: escaping for terminals, Markdown and CSV, and measuring in terminal columns.
+// Text output: escaping for terminals, Markdown and CSV, and layout in terminal columns.
 #pragma once
 
 #include <cstddef>
@@ -64,5 +64,14 @@ std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging
 std::string wrapped(const std::string& text, const TextStyle& style, size_t hanging = 2);
 
 inline constexpr size_t kColumnGap = 2;  // spaces between the columns of a table
+
+using Cells = std::vector<std::string>;
+
+// Columns are as wide as their widest cell, two spaces apart, after `indent` spaces, and right-aligned if `right` is
+// true for them. Rows may differ in length. Lines have no trailing spaces and end in a line break. If the columns
+// together are wider than `width` (0: no limit), the first one that does not fit is broken at spaces, and later columns
+// go below it.
+std::string aligned(const std::vector<Cells>& rows, const std::vector<bool>& right = {}, size_t indent = 0,
+                    size_t width = 0);
 
 }  // namespace laptime

@@ -10,7 +10,6 @@
 
 #include "analysis/made_trace.h"
 #include "base/json.h"
-#include "record/metrics.h"
 
 namespace laptime {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "record/time_stats.h"
 #include "report/stored_records.h"
 
 namespace laptime {

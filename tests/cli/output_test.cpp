@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "record/metrics.h"
 #include "report/columns.h"
 #include "report/stored_records.h"
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "analysis/memory_tensors.h"
+#include "analysis/memory_ledger.h"
 #include "backend/kernel.h"
 #include "base/error.h"
 #include "base/json.h"

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "measure/make_record.h"
-#include "record/metrics.h"
 #include "support/error_of.h"
 #include "support/fake_root.h"
 #include "support/points.h"

@@ -14,7 +14,6 @@
 #include "analysis/made_trace.h"
 #include "page/page_template.h"
 #include "page/points.h"
-#include "record/time_stats.h"
 #include "report/stored_records.h"
 #include "report/unknown_values.h"
 

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "record/record.h"
 #include "record/store.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 

@@ -9,7 +9,6 @@
 #include "record/sample_record.h"
 #include "record/store.h"
 #include "record/store_fixture.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "record/metrics.h"
 #include "report/record_files.h"
 #include "report/stored_records.h"
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/json.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -7,7 +7,6 @@
 #include "analysis/made_trace.h"
 #include "base/json.h"
 #include "config/machine.h"
-#include "record/metrics.h"
 #include "report/tables_of.h"
 #include "table/text.h"
 

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include "base/json.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

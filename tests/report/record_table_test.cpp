@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <set>
 
-#include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/record_files.h"
 #include "report/stored_records.h"

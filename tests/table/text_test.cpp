@@ -5,8 +5,6 @@
 
 #include <random>
 
-#include "table/aligned.h"
-
 namespace laptime {
 namespace {
 

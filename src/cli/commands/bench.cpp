@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
@@ -21,7 +20,6 @@
 #include "config/training_options.h"
 #include "measure/forecast_point.h"
 #include "model/model_card.h"
-#include "record/metrics.h"
 #include "report/names.h"
 #include "report/plan_answer.h"
 #include "report/words.h"

@@ -12,15 +12,10 @@
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "cli/inputs.h"
-#include "config/output_config.h"
 #include "config/ready_sweeps.h"
 #include "export/formats.h"
-#include "record/metrics.h"
-#include "record/store.h"
-#include "report/columns.h"
 #include "report/filter.h"
 #include "report/names.h"
-#include "report/words.h"
 
 namespace laptime {
 namespace {

@@ -16,7 +16,6 @@
 #include "prepare/device.h"
 #include "record/metrics.h"
 #include "report/columns.h"
-#include "table/aligned.h"
 #include "table/text.h"
 #include "table/value_text.h"
 

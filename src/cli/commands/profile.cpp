@@ -1,6 +1,5 @@
 // Commands that break a step down: laptime profile by launch time, laptime memory by bytes.
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "analysis/speedup.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/words.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/inputs.h"
@@ -13,8 +12,6 @@
 #include "config/training_options.h"
 #include "distribution/bootstrap.h"
 #include "page/page.h"
-#include "record/store.h"
-#include "report/filter.h"
 
 namespace laptime {
 namespace {

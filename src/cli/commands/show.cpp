@@ -14,7 +14,6 @@
 #include "config/training_options.h"
 #include "record/metrics.h"
 #include "record/store.h"
-#include "report/filter.h"
 #include "report/history.h"
 
 namespace laptime {

@@ -1,4 +1,6 @@
-// Converts records to and from text, checks their values, lists their keys, and makes hashes and dates.
+// Implements record.h: records as text and the checks of their values, the list of keys, times, hashes and dates.
+#include "record/record.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -10,10 +12,12 @@
 #include "base/json_size.h"
 #include "base/machine.h"
 #include "base/machine_state.h"
+#include "base/proc_text.h"
 #include "base/random.h"
 #include "config/fields_json.h"
+#include "config/label.h"
 #include "data/json_documents.h"
-#include "record/record.h"
+#include "distribution/bootstrap.h"
 
 namespace laptime {
 namespace {
@@ -156,6 +160,39 @@ const TimeStats* Record::main_time() const {
   const auto found = time.find(config.text("pass"));
   if (found != time.end()) return &found->second;
   return time.size() == 1 ? &time.begin()->second : nullptr;
+}
+
+TimeStats make_time_stats(std::span<const double> samples) {
+  return {summarize(samples), "s", {samples.begin(), samples.end()}};
+}
+
+const TimeStats* time_of(const Record& record, std::string_view phase) {
+  const auto found = record.time.find(std::string(phase));
+  const TimeStats* const of_phase = found == record.time.end() ? nullptr : &found->second;
+  const TimeStats* const time = phase.empty() ? record.main_time() : of_phase;
+  return time == nullptr || time->count == 0 ? nullptr : time;
+}
+
+std::optional<double> known_within(const Summary& time) {
+  if (!time.ci_low || !time.ci_high) return std::nullopt;
+  return relative_half_width({*time.ci_low, *time.ci_high}, time.median);
+}
+
+bool is_predicted(const Record& record) {
+  return record.verdict.rating == kPredicted || record.config.text("device").starts_with("roofline:");
+}
+
+bool has_default_key_heads(const Record& record) {
+  const auto number = [&](const char* key) { return parse_double(record.config.text(key)).value_or(0); };
+  const double heads = number("num_heads");
+  const double kv_heads = number("num_kv_heads");
+  const double width = number("head_dim");
+  return (kv_heads == 0 || kv_heads == heads) && (width == 0 || width * heads == number("d_model"));
+}
+
+std::string system_of(const Record& record) {
+  const std::string system = record.config.text("system");
+  return system.empty() ? std::string(tagged(record.name, "system")) : system;
 }
 
 std::string config_hash(std::string_view canonical_text) { return fmt::format("{:016x}", fnv1a64(canonical_text)); }

@@ -1,5 +1,5 @@
 // Answers from records, findings and traces. An answer is empty if no point has the required data.
-#include "report/questions.h"
+#include "page/questions.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,6 @@
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/words.h"
-#include "record/metrics.h"
-#include "record/time_stats.h"
 #include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"
@@ -24,8 +22,11 @@
 namespace laptime {
 namespace {
 
-struct Point : QuestionedPoint {
-  std::vector<Finding> findings{};  // findings from the trace; empty unless it has timed steps
+struct Point {
+  const Record* record = nullptr;
+  const StepTrace* trace = nullptr;  // null if there is none
+  std::string name;                  // unique on the page
+  std::vector<Finding> findings;     // findings from the trace; empty unless it has timed steps
 
   bool is_profiled() const { return !findings.empty(); }
   std::string option(std::string_view key) const { return record->config.text(key); }
@@ -293,15 +294,22 @@ constexpr std::array kQuestions{
 
 }  // namespace
 
-std::vector<Answer> answer_questions(std::span<const QuestionedPoint> questioned) {
-  std::vector<Point> points;
-  for (const QuestionedPoint& one : questioned) {
-    Point& point = points.emplace_back(Point{one});
-    if (one.trace != nullptr && !one.trace->steps.empty()) point.findings = trace_findings(*one.record, *one.trace);
+std::vector<Answer> answer_questions(const PagePoints& points) {
+  const PagePoint* const headline = &points[points.headline];
+  std::vector<const PagePoint*> order;
+  for (const PagePoint& point : points.all) order.push_back(&point);
+  std::ranges::stable_sort(order, {}, [&](const PagePoint* one) {
+    return one == headline ? 0 : one->group == headline->group ? 1 : 2;
+  });
+  std::vector<Point> ordered;
+  for (const PagePoint* const one : order) {
+    const bool is_timed = one->trace != nullptr && !one->trace->steps.empty();
+    ordered.push_back({one->record, one->trace, one->full_name,
+                       is_timed ? trace_findings(*one->record, *one->trace) : std::vector<Finding>()});
   }
   std::vector<Answer> answers;
   for (const Question& one : kQuestions) {
-    if (std::string text = one.answer(points); !text.empty()) answers.push_back({one.question, std::move(text)});
+    if (std::string text = one.answer(ordered); !text.empty()) answers.push_back({one.question, std::move(text)});
   }
   return answers;
 }
