@@ -137,6 +137,19 @@ class ExportRecords(ExportTest):
                                                           "to 'all.csv'\n"))
         self.assertTrue(self.export("csv", "ctx = 16").stderr.endswith(" of 1 record written to standard output\n"))
 
+    def test_formats_of_samples_leave_out_records_without_a_time(self):
+        self.assert_ok(self.bench(*ONE_POINT))
+        self.laptime("bench", "--model", "10B", "--context", "4096", "--batch", "1", "--device", "h100", "--store", self.store)
+        for name in ("google_benchmark", "hyperfine", "llama_bench"):
+            done = self.export(name)
+            self.assert_ok(done)
+            self.assertIn("1 record without a time left out; laptime show states the reasons", done.stderr)
+            self.assertIn(" of 1 record written", done.stderr)
+            failed = self.export(name, "status != ok", "--output-file", "empty")
+            self.assert_refused(failed, f"laptime export {name}: none of 1 matching record has a time; laptime show states")
+            self.assertFalse((self.folder / "empty").exists())
+        self.assertIn(" of 2 records written", self.export("csv").stderr)
+
     def test_newest_prefers_measured_records_to_predictions(self):
         measured = [*MODEL, *"--context 16 --device cpu --warmup 0 --steps 1".split()]
         for words in (ONE_POINT, measured, ONE_POINT):

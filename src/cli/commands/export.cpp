@@ -76,7 +76,7 @@ void reject_launch_columns(const ExportCommand& command) {
 std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const ExportCommand& command) {
   const bool is_timed = command.format->needs == ExportNeeds::kTimedTrace;
   const bool is_of_one = is_timed || command.format->needs == ExportNeeds::kTrace;
-  const bool has_traces = command.format->needs != ExportNeeds::kRecords;
+  const bool has_traces = is_of_one || command.format->needs == ExportNeeds::kRecordsAndTraces;
   std::vector<TracedRecord> records;
   selected.records.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
     records.push_back({record, has_traces ? selected.store.trace_at(id) : std::nullopt});
@@ -88,6 +88,17 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
                          fmt::format("no stored record matches{}; laptime show lists the records (those of laptime "
                                      "calibrate match only if the filter names their sweep or run)",
                                      command.filter.empty() ? "" : " " + quote(command.filter)));
+  }
+  if (command.format->needs == ExportNeeds::kTimedRecords) {
+    const size_t untimed = std::erase_if(records, [](const TracedRecord& traced) { return !has_time(traced.record); });
+    if (records.empty()) {
+      throw Error::format("{}: none of {} has a time; laptime show states the reasons", where(command),
+                          counted(count, "matching record"));
+    }
+    if (untimed > 0) {
+      print_message(fmt::format("{}: {} without a time left out; laptime show states the reasons", where(command),
+                                counted(untimed, "record")));
+    }
   }
   if (is_of_one) {
     std::erase_if(records, [&](const TracedRecord& traced) {
