@@ -13,6 +13,7 @@
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/json.h"
+#include "base/json_path.h"
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
@@ -125,11 +126,15 @@ std::string page_title(const PagePoints& points) {
   const auto threads = distinct(points, [](const Record& record) {
     return is_predicted(record) ? std::string() : record.config.text("threads");
   });
+  const auto ranks = distinct(points, [](const Record& record) {
+    return number_at(record.config, "ranks").value_or(1) > 1 ? record.config.text("ranks") + " ranks" : "1 rank";
+  });
   const bool all_predicted =
       std::ranges::all_of(points.all, [](const PagePoint& point) { return is_predicted(*point.record); });
   std::string where = machines.size() > 3 ? counted(machines.size(), "machine") : joined(machines, ", ");
   if (threads.size() == 1 && machines.size() == 1)
     where += fmt::format(", {} {}", threads.front(), threads.front() == "1" ? "thread" : "threads");
+  if (ranks.size() == 1 && ranks.front() != "1 rank") where = joined_nonempty({where, ranks.front()}, ", ");
   return fmt::format("{}: {}{}{}", joined(shared, ", "), joined(passes, " and "),
                      all_predicted   ? ", predicted for "
                      : where.empty() ? ""

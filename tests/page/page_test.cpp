@@ -236,6 +236,16 @@ TEST(Page, NamesPointsByTheOptionsThatDiffer) {
   EXPECT_THAT(page["title"].get<std::string>(), testing::StartsWith("small GPT, batch 4: one training step on "));
 }
 
+TEST(Page, TitleStatesTheRanksThatAllPointsHave) {
+  PageInput input = five_points();
+  const auto title = [&] { return data_of(input)["title"].get<std::string>(); };
+  EXPECT_THAT(title(), Not(HasSubstr("rank")));
+  input.records.front().config.json()["ranks"] = 2;
+  EXPECT_THAT(title(), Not(HasSubstr("rank")));
+  for (Record& record : input.records) record.config.json()["ranks"] = 2;
+  EXPECT_THAT(title(), testing::EndsWith(", 2 ranks"));
+}
+
 TEST(Page, ComparesPointsOfEqualWorkToABaseline) {
   const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_THAT(page["groups"][0]["points"], ElementsAre(0, 1, 2, 3));
