@@ -277,7 +277,7 @@ std::string work_sentence(const TraceSums& sums) {
 std::string bound_sentence(const TraceSums& sums) {
   const std::optional<PassBound> bound = bound_of_pass(*sums.point->trace);
   if (!bound || sums.step <= 0) return "";
-  const auto gap = [](const LaunchSum& kernel) { return kernel.total - kernel.floor; };
+  const auto gap = [](const LaunchSum& kernel) { return kernel.floor > 0 ? kernel.total - kernel.floor : 0; };
   const auto worst = std::ranges::max_element(sums.kernels, {}, gap);
   std::string text = words({.kind = "pass_bound",
                             .subject = pass_of(*sums.point->trace),

@@ -178,6 +178,17 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
+TEST(Page, NamesNoLaunchWithoutABoundAsFarFromItsBound) {
+  PageInput input = five_points();
+  StepTrace trace = timed_trace();
+  trace.launches.flops[2] = 0;  // the longest launch
+  trace.launches.bytes[2] = 0;
+  input.traces.front() = std::move(trace);
+  const std::string text = data_of(input).dump();
+  EXPECT_THAT(text, HasSubstr(" in forward exceeds its bound the most"));
+  EXPECT_THAT(text, Not(HasSubstr(" in backward exceeds its bound")));
+}
+
 TEST(Page, SharedRowOfSmallKernelsHasTheBoundOfItsSum) {
   MadeTrace made;
   const auto add = [&](const char* kernel, double flops, int64_t bytes) {
