@@ -81,9 +81,21 @@ def _ratio(slower: dict[str, Any], faster: dict[str, Any]) -> str:
     return f"{ratio:.{digits}f}x ({low:.{digits}f}-{high:.{digits}f})"
 
 
+def _row(record: Record) -> Record:
+    """The record with the columns that `_cells` reads, which a whole record (`columns="all"`) keeps under other keys."""
+    if not isinstance(record.get("config"), dict):
+        return record
+    config, verdict, memory, times = (record.get(key) or {} for key in ("config", "verdict", "memory", "time"))
+    time = times.get(config.get("pass")) or (next(iter(times.values())) if len(times) == 1 else {})
+    predicted = verdict.get("rating") == "predicted" or str(config.get("device")).startswith("roofline:")
+    keys = ("median",) if predicted else ("median", "mean", "std", "ci_low", "ci_high")
+    return Record({**record, **{f"{key}_s": time.get(key) for key in keys}, "count": time.get("count"),
+                   "predicted": predicted, "peak_bytes": memory.get("peak_bytes")})
+
+
 class Record(dict):
     """One record: values by column name, None for a missing value. A value can be read as `record["median_s"]` or as
-    `record.median_s`."""
+    `record.median_s`. A key that is also a method of dict needs brackets: `record.loss["values"]`."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -145,7 +157,8 @@ class Records(Sequence):
         return _frame(self._records)
 
     def _rows(self) -> list[list[str]]:
-        return [record._cells(self._records[0]) for record in self._records]
+        rows = [_row(record) for record in self._records]
+        return [row._cells(rows[0]) for row in rows]
 
     def __repr__(self) -> str:
         lines = [f"{len(self)} record{'' if len(self) == 1 else 's'}"]

@@ -77,11 +77,12 @@ class TraceWriter {
                      {"steps_here", timeline_.steps.size()},
                      {"left_out", left_out()}};
     const Json devices = Json::array({{{"id", kDevice}, {"name", machine_text()}}});
+    const Json* const ranks = record_.config.json().find("ranks");
     return fmt::format(
         "{{\n\"schemaVersion\": 1,\n\"deviceProperties\": {},\n"
-        "\"distributedInfo\": {{\"backend\": \"none\", \"rank\": 0, \"world_size\": 1}},\n"
+        "\"distributedInfo\": {{\"backend\": \"none\", \"rank\": 0, \"world_size\": {}}},\n"
         "\"displayTimeUnit\": \"ms\",\n\"laptime\": {},\n\"traceEvents\": [\n",
-        devices.dump(), about.dump());
+        devices.dump(), ranks != nullptr && ranks->is_number_integer() ? ranks->dump() : "1", about.dump());
   }
 
   std::string machine_text() const { return machine_of(record_) + (is_predicted(record_) ? " (predicted)" : ""); }

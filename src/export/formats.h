@@ -39,13 +39,15 @@ struct ExportOptions {
 // The input that a format needs.
 enum class ExportNeeds : uint8_t {
   kRecords,           // any number of records
+  kTimedRecords,      // any number of records; those that has_time() rejects are left out
   kRecordsAndTraces,  // any number of records, with their traces if they have any
   kTrace,             // one record with its trace
   kTimedTrace,        // one record with its trace, which must contain at least one timed step
 };
 
 constexpr auto choices_of(ExportNeeds) {
-  return choices<ExportNeeds>("records", "records, traces if any", "one trace", "one trace with times");
+  return choices<ExportNeeds>("records", "records with times", "records, traces if any", "one trace",
+                              "one trace with times");
 }
 
 // `records` must satisfy the format's ExportNeeds, in number and in traces.
@@ -60,6 +62,9 @@ struct ExportFormat {
 };
 
 std::span<const ExportFormat> export_formats();
+
+// Whether a record is ok and has the time of the requested pass.
+bool has_time(const Record& record);
 
 // Size limits of the format "trace": the first for one step, the second for all steps (--steps all). A larger trace is
 // written with fewer details.

@@ -86,7 +86,7 @@ std::vector<std::string> distinctions(const RecordPointers& records, const std::
 RecordPointers timed_records(std::span<const TracedRecord> records) {
   RecordPointers timed;
   for (const TracedRecord& traced : records) {
-    if (traced.record.status == Status::kOk && traced.record.main_time() != nullptr) timed.push_back(&traced.record);
+    if (has_time(traced.record)) timed.push_back(&traced.record);
   }
   return timed;
 }
@@ -355,6 +355,8 @@ std::vector<std::string> passes_of(const Record& record) {
 }
 
 }  // namespace
+
+bool has_time(const Record& record) { return record.status == Status::kOk && record.main_time() != nullptr; }
 
 std::vector<std::string> distinctions(const RecordPointers& records) {
   return distinctions(records, mapped(records, &Record::name));

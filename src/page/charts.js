@@ -26,7 +26,12 @@ const charts = (() => {
   const seconds = (value) => scaled(value, SECONDS);
   const bytes = (value) => scaled(value, BYTES);
   const count = (value) => scaled(value, COUNTS);
-  const percent = (value) => (value === null || value === undefined ? "-" : `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`);
+  // Like percent_text() of the tables: two significant digits below 0.1 %.
+  function percent(value) {
+    if (value === null || value === undefined) return "-";
+    const shown = 100 * value;
+    return `${Math.abs(shown) < 0.1 ? Number(shown.toPrecision(2)) : shown.toFixed(shown < 9.95 ? 1 : 0)} %`;
+  }
   // Like plus_minus_text() of the tables: one decimal below 1 %, and at least 0.1 % unless the value is exact.
   function error(value) {
     if (value === null || value === undefined) return "";

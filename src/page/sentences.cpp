@@ -12,6 +12,7 @@
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/json.h"
+#include "base/json_path.h"
 #include "base/words.h"
 #include "report/columns.h"
 #include "report/names.h"
@@ -122,11 +123,15 @@ std::string page_title(const PagePoints& points) {
   const auto threads = distinct(points, [](const Record& record) {
     return is_predicted(record) ? std::string() : record.config.text("threads");
   });
+  const auto ranks = distinct(points, [](const Record& record) {
+    return number_at(record.config, "ranks").value_or(1) > 1 ? record.config.text("ranks") + " ranks" : "1 rank";
+  });
   const bool all_predicted =
       std::ranges::all_of(points.all, [](const PagePoint& point) { return is_predicted(*point.record); });
   std::string where = machines.size() > 3 ? counted(machines.size(), "machine") : joined(machines, ", ");
   if (threads.size() == 1 && machines.size() == 1)
     where += fmt::format(", {} {}", threads.front(), threads.front() == "1" ? "thread" : "threads");
+  if (ranks.size() == 1 && ranks.front() != "1 rank") where = joined_nonempty({where, ranks.front()}, ", ");
   return fmt::format("{}: {}{}{}", joined(shared, ", "), joined(passes, " and "),
                      all_predicted   ? ", predicted for "
                      : where.empty() ? ""
@@ -269,7 +274,7 @@ std::string work_sentence(const TraceSums& sums) {
 std::string bound_sentence(const TraceSums& sums) {
   const std::optional<PassBound> bound = bound_of_pass(*sums.point->trace);
   if (!bound || sums.step <= 0) return "";
-  const auto gap = [](const LaunchSum& kernel) { return kernel.total - kernel.floor; };
+  const auto gap = [](const LaunchSum& kernel) { return kernel.floor > 0 ? kernel.total - kernel.floor : 0; };
   const auto worst = std::ranges::max_element(sums.kernels, {}, gap);
   std::string text = words({.kind = "pass_bound",
                             .subject = pass_of(*sums.point->trace),

@@ -7,6 +7,7 @@ import os
 import pickle
 import pickletools
 import pty
+import re
 import sqlite3
 import statistics
 from collections import defaultdict
@@ -137,6 +138,19 @@ class ExportRecords(ExportTest):
                                                           "to 'all.csv'\n"))
         self.assertTrue(self.export("csv", "ctx = 16").stderr.endswith(" of 1 record written to standard output\n"))
 
+    def test_formats_of_samples_leave_out_records_without_a_time(self):
+        self.assert_ok(self.bench(*ONE_POINT))
+        self.laptime("bench", "--model", "10B", "--context", "4096", "--batch", "1", "--device", "h100", "--store", self.store)
+        for name in ("google_benchmark", "hyperfine", "llama_bench"):
+            done = self.export(name)
+            self.assert_ok(done)
+            self.assertIn("1 record without a time left out; laptime show states the reasons", done.stderr)
+            self.assertIn(" of 1 record written", done.stderr)
+            failed = self.export(name, "status != ok", "--output-file", "empty")
+            self.assert_refused(failed, f"laptime export {name}: none of 1 matching record has a time; laptime show states")
+            self.assertFalse((self.folder / "empty").exists())
+        self.assertIn(" of 2 records written", self.export("csv").stderr)
+
     def test_newest_prefers_measured_records_to_predictions(self):
         measured = [*MODEL, *"--context 16 --device cpu --warmup 0 --steps 1".split()]
         for words in (ONE_POINT, measured, ONE_POINT):
@@ -262,14 +276,24 @@ class RejectedExports(ExportTest):
             self.assert_ok(self.bench(*ONE_POINT))
             self.add_trace()
         many = self.export("trace")
-        self.assert_refused(many, "the format takes one record, but 22 match", "the last is step custom ctx ", "--newest", "created = '")
+        self.assert_refused(many, "the format takes one record, but 22 match", "the last is step custom ctx ", "--newest", "select one with a filter: \"")
         self.assertLess(len(many.stderr), 500)
         self.assertIn("--last", many.stderr)
         self.assertEqual(json.loads(self.exported("trace", "--newest"))["traceName"], names[-1])
         self.assert_ok(self.bench(*TWO_POINTS))
         self.add_trace(records=2)
         of_last = self.export("trace", "--last")
-        self.assert_refused(of_last, "but 2 match", "Take it with --newest, or select one by its date")
+        self.assert_refused(of_last, "but 2 match", "Take it with --newest, or select one with a filter")
+
+    def test_suggests_filters_that_select_one_record_each(self):
+        contexts = [str(context) for context in range(8, 24)]  # predicted so fast that several share a second
+        self.assert_ok(self.bench(*MODEL, "--context", ",".join(contexts), "--device", "h100"))
+        self.add_trace(records=len(contexts))
+        self.assertLess(len({record["created"] for record in self.stored()}), len(contexts))
+        suggested = re.findall('"([^"]*)"', self.export("trace").stderr)
+        self.assertEqual(len(suggested), 3)
+        names = [json.loads(self.exported("trace", words))["traceName"] for words in suggested]
+        self.assertEqual(names, [record["name"] for record in self.stored()[:-4:-1]])
 
     def test_refuses_to_write_binary_formats_to_a_terminal(self):
         self.assert_ok(self.bench(*ONE_POINT))

@@ -153,6 +153,15 @@ class Module(ModuleTest):
         self.assertIn("<td>2.0x (1.9-2.1)</td>", table)
         self.assertIn("&lt;c&gt;", table)
 
+    def test_print_shows_whole_records_like_rows(self):
+        for options in ({**PREDICTED, "context": [128, 256]}, {**TINY, "dtype": ["float32", "bfloat16"], "warmup": 0, "steps": 8}):
+            laptime.bench(**options, store=self.store)
+            rows = laptime.show(last=True, store=self.store)
+            whole = laptime.show(last=True, columns="all", store=self.store)
+            self.assertEqual(repr(whole), repr(rows))
+            self.assertEqual(whole._repr_html_(), rows._repr_html_())
+            self.assertRegex(repr(whole), r"\d m?u?s .* \d\.\d+x.* tokens/s .*iB$")
+
     def test_ratio_of_few_samples_has_a_wide_interval(self):
         def ratio_to(first: dict, second: dict) -> str:
             return laptime.Records([{"status": "ok", **first}, {"status": "ok", **second}])._rows()[1][3]

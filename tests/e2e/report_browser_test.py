@@ -73,6 +73,11 @@ class ReportInBrowser(ReportTest):
         for value, text in ((0, "±0 %"), (0.0002, "±0.1 %"), (0.0034, "±0.3 %"), (0.026, "±3 %"), (2.5, "±250 %"), (None, "")):
             self.assertEqual(self.chromium.run(f"charts.text.error({json.dumps(value)})"), text)
 
+    def test_small_shares_are_written_as_in_tables(self):
+        self.open()
+        for value, text in ((0, "0 %"), (0.000013, "0.0013 %"), (0.0005, "0.05 %"), (0.001, "0.1 %"), (0.0995, "10 %"), (None, "-")):
+            self.assertEqual(self.chromium.run(f"charts.text.percent({json.dumps(value)})"), text)
+
     def test_first_screen_shows_a_chart_with_its_summary(self):
         self.open()
         top, bottom, says = self.chromium.run("""["chart-time", "says-time"].flatMap(id => {

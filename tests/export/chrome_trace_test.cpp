@@ -77,6 +77,14 @@ TEST(ChromeTrace, NamesTheMachineOfItsTimes) {
   EXPECT_EQ(written()["laptime"]["fingerprint"], nullptr);
 }
 
+TEST(ChromeTrace, StatesTheNumberOfRanks) {
+  TracedRecord traced = test::small_trace();
+  const auto world = [&] { return Json::parse(chrome_trace({&traced, 1}, {}))["distributedInfo"]["world_size"]; };
+  EXPECT_EQ(world(), 1);
+  traced.record.config.json()["ranks"] = 2;
+  EXPECT_EQ(world(), 2);
+}
+
 // HTA rounds starts up and ends down, so consecutive launches must begin and end on whole microseconds.
 TEST(ChromeTrace, HasNoGapsBetweenMicrosecondLaunches) {
   const TracedRecord traced = test::long_trace(2);

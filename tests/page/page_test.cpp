@@ -177,6 +177,17 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
+TEST(Page, NamesNoLaunchWithoutABoundAsFarFromItsBound) {
+  PageInput input = five_points();
+  StepTrace trace = timed_trace();
+  trace.launches.flops[2] = 0;  // the longest launch
+  trace.launches.bytes[2] = 0;
+  input.traces.front() = std::move(trace);
+  const std::string text = data_of(input).dump();
+  EXPECT_THAT(text, HasSubstr(" in forward exceeds its bound the most"));
+  EXPECT_THAT(text, Not(HasSubstr(" in backward exceeds its bound")));
+}
+
 TEST(Page, SharedRowOfSmallKernelsHasTheBoundOfItsSum) {
   MadeTrace made;
   const auto add = [&](const char* kernel, double flops, int64_t bytes) {
@@ -233,6 +244,16 @@ TEST(Page, NamesPointsByTheOptionsThatDiffer) {
   EXPECT_EQ(page["points"][3]["name"], "bfloat16 compile");
   EXPECT_EQ(page["points"][3]["full_name"], "context 128, bfloat16 compile");
   EXPECT_THAT(page["title"].get<std::string>(), testing::StartsWith("small GPT, batch 4: one training step on "));
+}
+
+TEST(Page, TitleStatesTheRanksThatAllPointsHave) {
+  PageInput input = five_points();
+  const auto title = [&] { return data_of(input)["title"].get<std::string>(); };
+  EXPECT_THAT(title(), Not(HasSubstr("rank")));
+  input.records.front().config.json()["ranks"] = 2;
+  EXPECT_THAT(title(), Not(HasSubstr("rank")));
+  for (Record& record : input.records) record.config.json()["ranks"] = 2;
+  EXPECT_THAT(title(), testing::EndsWith(", 2 ranks"));
 }
 
 TEST(Page, ComparesPointsOfEqualWorkToABaseline) {

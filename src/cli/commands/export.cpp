@@ -46,12 +46,22 @@ std::vector<WordHelp> format_choices() {
 // The prefix of every message: "laptime export trace".
 std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
 
+// "created = '2026-11-23T13:02:11Z'": a filter that selects the record among `records`, if possible by its date or run.
+std::string filter_of(const Record& record, const std::vector<TracedRecord>& records) {
+  const auto is_unique = [&](std::string Record::*field) {
+    return std::ranges::count(records, record.*field, [&](const TracedRecord& t) { return t.record.*field; }) == 1;
+  };
+  if (is_unique(&Record::created)) return fmt::format("created = '{}'", record.created);
+  if (is_unique(&Record::run)) return fmt::format("run = '{}'", record.run);
+  return fmt::format("created = '{}' and name = '{}'", record.created, record.name);
+}
+
 // "created = '2026-11-23T13:02:11Z', ...": filters for the last records, newest first.
-std::string filters_by_date(const std::vector<TracedRecord>& records) {
+std::string filters_of_last(const std::vector<TracedRecord>& records) {
   std::vector<std::string> filters;
   constexpr size_t kMost = 3;
   for (size_t i = records.size(); i > 0 && filters.size() < kMost; --i)
-    filters.push_back(fmt::format("\"created = '{}'\"", records[i - 1].record.created));
+    filters.push_back(fmt::format("\"{}\"", filter_of(records[i - 1].record, records)));
   return joined(filters, ", ");
 }
 
@@ -71,7 +81,7 @@ void reject_launch_columns(const ExportCommand& command) {
 std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const ExportCommand& command) {
   const bool is_timed = command.format->needs == ExportNeeds::kTimedTrace;
   const bool is_of_one = is_timed || command.format->needs == ExportNeeds::kTrace;
-  const bool has_traces = command.format->needs != ExportNeeds::kRecords;
+  const bool has_traces = is_of_one || command.format->needs == ExportNeeds::kRecordsAndTraces;
   std::vector<TracedRecord> records;
   selected.records.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
     records.push_back({record, has_traces ? selected.store.trace_at(id) : std::nullopt});
@@ -83,6 +93,17 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
                          fmt::format("no stored record matches{}; laptime show lists the records (those of laptime "
                                      "calibrate match only if the filter names their sweep or run)",
                                      command.filter.empty() ? "" : " " + quote(command.filter)));
+  }
+  if (command.format->needs == ExportNeeds::kTimedRecords) {
+    const size_t untimed = std::erase_if(records, [](const TracedRecord& traced) { return !has_time(traced.record); });
+    if (records.empty()) {
+      throw Error::format("{}: none of {} has a time; laptime show states the reasons", where(command),
+                          counted(count, "matching record"));
+    }
+    if (untimed > 0) {
+      print_message(fmt::format("{}: {} without a time left out; laptime show states the reasons", where(command),
+                                counted(untimed, "record")));
+    }
   }
   if (is_of_one) {
     std::erase_if(records, [&](const TracedRecord& traced) {
@@ -103,10 +124,10 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
   }
   if (is_of_one && records.size() > 1) {
     throw Error::format(
-        "{}: the format takes one record, but {} match; the last is {}. Take it with --newest, {}or select one by its "
-        "date: {}",
+        "{}: the format takes one record, but {} match; the last is {}. Take it with --newest, {}or select one with "
+        "a filter: {}",
         where(command), records.size(), spoken_name(records.back().record.name),
-        command.selection.last ? "" : "use --last for the last run, ", filters_by_date(records));
+        command.selection.last ? "" : "use --last for the last run, ", filters_of_last(records));
   }
   return records;
 }
