@@ -26,7 +26,7 @@ Prices parse_prices(std::string_view text, std::string_view name, const std::set
                           did_you_mean_machine(entry.key));
     const std::optional<double> price = entry.value->is_number() ? entry.value->value<double>() : std::nullopt;
     if (!price || !(*price > 0 && *price < 1e6))
-      throw Error::format("{}: give the price of an hour of one device, such as {} = 2.5", where, toml_key(entry.key));
+      throw Error::format("{}: give the hourly price of one device, such as {} = 2.5", where, toml_key(entry.key));
     prices[std::string(entry.key)] = *price;
   }
   return prices;

@@ -186,7 +186,7 @@ void TokenData::refuse_token(const Shard& shard, int64_t vocab_size, int64_t lar
                                    : fmt::format("give --vocab {} or more", largest + 1);
     throw Error::format("{} is not in the vocabulary of {}; {}{}", place, vocab_size, advice, read_as);
   }
-  throw Error::format("{} changed while it was read; do not change it during a run", open(shard).text());
+  throw Error::format("{} changed while it was being read; do not change it during a run", open(shard).text());
 }
 
 std::vector<std::string> remarks_on(const TokenFacts& facts, TokenType type, int64_t vocab_size) {

@@ -40,7 +40,7 @@ class OccupiedBytes {
   void collect(size_t node, int begin, int end, int first, int last, std::vector<const ByteRanges*>& met) const;
 
   int steps_ = 0;
-  // Nodes for steps [begin, end): node 1 covers all steps, and the children of node n are 2n and 2n + 1.
+  // Each node covers a range of steps: node 1 covers all of them, and nodes 2n and 2n + 1 cover the halves of node n.
   std::vector<Node> nodes_;
 };
 

@@ -58,7 +58,7 @@ class RankProcess {
     }
     MpiGroup group(*mpi, report_failure);
     try {
-      require_alike(group, "was started with other options", started_as);
+      require_alike(group, "was started with different options", started_as);
       require_alike(group, "runs a different build of the program", this_binary().id);
       for (bool is_complete = true; is_complete;) {
         const std::string request = broadcast(group, group.rank() == 0 ? read_request(requests_) : std::string());

@@ -53,7 +53,7 @@ class StopSignals {
   // For code that waits for another process, for example until it reads a pipe or unlocks a store.
   static bool requested();
 
-  // Blocks the counted signals while the object exists; in a process forked meanwhile, they stay blocked.
+  // Blocks the counted signals while the object exists; they stay blocked in a process that is forked in the meantime.
   class Blocked {
    public:
     Blocked();

@@ -25,7 +25,7 @@ TEST(Isa, AgreesWithTheCompilerRuntime) {
 // The code around tile products is compiled for vdpbf16ps.
 TEST(Isa, UsesTilesOnlyWithBfloat16Pairs) { EXPECT_TRUE(may_use_bfloat16_pairs() || !may_use_tiles()); }
 
-TEST(Isa, RunnableIsasAreSortedUpToTheDetectedOne) {
+TEST(Isa, RunnableIsasAreSortedAndDoNotExceedTheDetectedOne) {
   const std::vector<Isa> isas = runnable_isas();
   ASSERT_FALSE(isas.empty());
   EXPECT_TRUE(std::is_sorted(isas.begin(), isas.end()));

@@ -60,7 +60,7 @@ class ComparePoints(CompareTest):
         slower = [*PREDICTED, "--delay", "none,matmul=10us"]
         done = self.run_points(*slower, "--fail-above", "2%")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"B is slower by \d+\.\d\d %, more than 2 %")
+        self.assertRegex(done.stderr, r"B is slower by \d+\.\d\d %; the limit is 2 %")
         self.assertEqual(self.run_points(*slower, "--fail-above", "100").returncode, 0)
         self.assertEqual(self.run_points(*PREDICTED, "--delay", "matmul=10us,none", "--fail-above", "0").returncode, 0)
 
@@ -239,7 +239,7 @@ class CompareFiles(CompareTest):
         good = self.processes(record)
         self.assertEqual(self.gate(good + self.processes(other)), 0, self.done.stderr)
         self.assertEqual(self.gate(good + self.processes(other, 1.2)), 1)
-        self.assertIn("'step other': B is slower by 20.00 %, more than 5 %", self.done.stderr)
+        self.assertIn("'step other': B is slower by 20.00 %; the limit is 5 %", self.done.stderr)
         failed = [process | {"status": "timeout", "reason": "no result within 1 s"} for process in self.processes(other)]
         doubtful = [process | {"verdict": {"rating": "no_steady_state", "reasons": []}} for process in self.processes(other)]
         mixed = [doubtful[0], doubtful[1] | {"verdict": {"rating": "unstable", "reasons": []}}]

@@ -151,7 +151,7 @@ class Ranks(ProgramTest):
         words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2"]
         done = self.under_mpirun(words, [*words, "--seed", "2"])
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("rank 1 was started with other options than rank 0", done.stderr)
+        self.assertIn("rank 1 was started with different options than rank 0", done.stderr)
 
     def test_rejects_invalid_rank_options(self):
         for words, reason in (

@@ -31,7 +31,7 @@ class Slurm(launchers.KillTest):
     def recover(self):
         self.slurm.wait_for_nodes()
 
-    def test_slurm_launcher_gives_the_records_of_a_local_sweep(self):
+    def test_slurm_launcher_gives_the_same_records_as_a_local_sweep(self):
         self.check_against_local("slurm", self.launcher())
 
     def test_records_survive_killing_the_daemon_of_a_node(self):

@@ -152,7 +152,7 @@ TEST(FoldCasts, KeepsInputCastIfAReaderCannotFold) {
   EXPECT_TRUE(graph.producer(graph.find_output("product"))->attributes.empty());
 }
 
-TEST(FoldCasts, KeepsCastOfAStepOutput) {
+TEST(FoldCasts, KeepsCastWhoseResultIsAStepOutput) {
   Builder build;
   const ValueId lower = cast(build, build.source("x", floats({4, 4}), Role::kInput), DType::kBFloat16);
   build.output("product", matmul(build, lower, lower));

@@ -61,7 +61,7 @@ TEST(Eager, GradientOfTheHeadOfTransformersNeedsNoCopy) {
 
 // The norms of each head of q and k read 16-bit values. transformers converts them to float32 once, and rounds x rstd
 // before multiplying by the weight.
-TEST(Eager, NormOfSixteenBitValuesCastsAsItsModuleDoes) {
+TEST(Eager, SixteenBitNormCastsToFloat32AndBackOnce) {
   const RunConfig config = tiny_config(Edition::kQwen3, Precision::kBFloat16);
   const Graph graph = step_graph(config, eager_options(config));
   std::vector<std::string> casts;

@@ -74,7 +74,7 @@ small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured lau
               HasSubstr("\n3.00 s per step, 341 tokens/s, 1B tokens: 976,563 steps, 34 days\n"));
 }
 
-TEST(PlanAnswer, ShowsKnownRunsWithADataSheetBound) {
+TEST(PlanAnswer, ShowsKnownRunsBesideADataSheetBound) {
   Record record = planned();
   record.config.json()["device"] = "roofline:mine";
   record.config.json()["dtype"] = "tf32";

@@ -115,7 +115,7 @@ class Gate {
     const double percent = 100 * *limit_;
     if (interval && interval->low > 1 && ratio > 1 + *limit_) {
       code_ = ExitCode::kFailed;
-      print_message(fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), percent));
+      print_message(fmt::format("{}B is slower by {:.2f} %; the limit is {:.3g} %", point, 100 * (ratio - 1), percent));
     } else if (!interval) {
       reject(fmt::format("{}too few measurements to say whether B is slower by more than {:.3g} %; measure longer",
                          point, percent));

@@ -85,9 +85,9 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
   return best;
 }
 
-// If the threads that can run at once together reach far less than their number times the rate of one, they may have
-// shared cores with other programs, or run as SMT siblings. The peak is then measured again. CPU time shows whether
-// each of them had its own core.
+// N threads that can run at once should together reach about N times the rate of one. If they reach far less, they may
+// have shared cores with other programs, or run as SMT siblings, and the peak is measured again. CPU time shows whether
+// each thread had its own core.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
   constexpr double kTogether = 0.75;  // minimum rate of all threads, as a fraction of `running` times one_core
