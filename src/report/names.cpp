@@ -101,6 +101,10 @@ std::string machine_of(const Record& record) {
   return card.empty() ? processor_name(record) : card;
 }
 
+std::string marked_machine_of(const Record& record) {
+  return fmt::format("{}{}", machine_of(record), is_predicted(record) ? kPredictedMark : "");
+}
+
 std::string threads_text(const Record& record) {
   const std::optional<double> threads = number_at(record.config, "threads");
   return threads ? counted(static_cast<int64_t>(*threads), "thread") : "";

@@ -34,6 +34,9 @@ std::string brief_processor(std::string name);
 std::string brief_device(const std::string& device);
 // The machine whose times the record has: the GPU or the processor; for a prediction, the predicted device.
 std::string machine_of(const Record& record);
+// The machine, with a mark if its times are predicted: "h100 (predicted)".
+inline constexpr std::string_view kPredictedMark = " (predicted)";
+std::string marked_machine_of(const Record& record);
 // "2 threads"; empty if the record does not state the number.
 std::string threads_text(const Record& record);
 

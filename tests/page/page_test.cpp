@@ -261,6 +261,20 @@ TEST(Page, ComparesNoPredictionWithAMeasurement) {
   EXPECT_EQ(data_of(input)["groups"][0]["fastest"], 3);
 }
 
+TEST(Page, MarksPredictionsBesideMeasurements) {
+  PageInput input = five_points();
+  for (const size_t i : {1, 2, 3}) input.records[i].config.json()["device"] = "roofline:h100";
+  input.records[2].name += "/device:roofline:h100";
+  input.records[3].label = "planned";
+  const nlohmann::ordered_json page = data_of(input);
+  EXPECT_THAT(page["title"].get<std::string>(), HasSubstr(", h100 (predicted)"));
+  for (const nlohmann::ordered_json& point : page["points"]) {
+    for (const char* const key : {"name", "full_name", "machine"})
+      EXPECT_EQ(point[key].get<std::string>().find("(predicted)") != std::string::npos, point["predicted"].get<bool>());
+  }
+  EXPECT_EQ(page["points"][3]["name"], "planned (predicted)");
+}
+
 TEST(Page, CroppedPointsCountAsDifferentWork) {
   PageInput input = five_points();
   input.records[3].config.json()["crop_context"] = 32;
