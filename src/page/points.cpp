@@ -197,6 +197,8 @@ std::vector<PageGroup> groups_of(std::vector<PagePoint>& points) {
 
 void name(PagePoints& points) {
   const bool marks = is_mixed(points.all);
+  std::map<std::string, size_t> labels;  // number of points with each label
+  for (const PagePoint& point : points.all) ++labels[point.record->label];
   for (PagePoint& point : points.all) {
     const PageGroup& group = points.group_of(point);
     bool ends_in_work = false;
@@ -210,7 +212,10 @@ void name(PagePoints& points) {
       if (!is_work || (!group.is_one_work && axis.key != kPass))
         point.name += (point.name.empty() ? "" : is_work ? ", " : " ") + text;
     }
-    if (!point.record->label.empty()) point.name = point.full_name = point.record->label;
+    if (const std::string& label = point.record->label; !label.empty()) {
+      for (std::string* const name : {&point.name, &point.full_name})
+        *name = joined_nonempty({label, labels[label] > 1 ? *name : ""}, ": ");
+    }
     if (point.name.empty()) point.name = point.full_name;
     if (point.name.empty())
       point.name = point.full_name = spoken({std::string(kPass), "", {}}, point.values[std::string(kPass)]);

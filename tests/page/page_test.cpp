@@ -275,6 +275,16 @@ TEST(Page, MarksPredictionsBesideMeasurements) {
   EXPECT_EQ(page["points"][3]["name"], "planned (predicted)");
 }
 
+TEST(Page, NamesOptionsOfPointsThatShareALabel) {
+  PageInput input = five_points();
+  for (Record& record : input.records) record.label = "after";
+  input.records[0].label = "before";
+  const nlohmann::ordered_json points = data_of(input)["points"];
+  EXPECT_EQ(points[0]["full_name"], "before");
+  EXPECT_EQ(points[3]["name"], "after: bfloat16 compile");
+  EXPECT_EQ(points[3]["full_name"], "after: context 128, bfloat16 compile");
+}
+
 TEST(Page, CroppedPointsCountAsDifferentWork) {
   PageInput input = five_points();
   input.records[3].config.json()["crop_context"] = 32;
