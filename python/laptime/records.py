@@ -115,7 +115,7 @@ class Record(dict):
     def _cells(self, first: Record | None) -> list[str]:
         """Name, time with interval, ratio to the first record with interval, tokens per second, and peak memory. There is
         no ratio between a prediction and a measurement."""
-        name = str(self.get("name") or "")
+        name = str(self.get("name") or "") + (" (predicted)" if self.get("predicted") else "")
         seconds = self.get("median_s")
         if not self.is_ok or not seconds:
             return [name, str(self.get("status") or ""), "", "", "", ""]

@@ -18,7 +18,10 @@
 namespace laptime {
 namespace {
 
-bool has_predicted_rating(const Record& record) { return record.verdict.rating == kPredicted; }
+// The machine whose times the record has. The fingerprint of a prediction is that of the machine that computed it.
+std::string timed_machine(const Record& record) {
+  return is_predicted(record) ? record.config.text("device") : record.fingerprint;
+}
 
 const Record& first_record(const MeasuredPoint& point) {
   return point.processes.empty() ? point.failed.value() : point.processes.front();
@@ -41,9 +44,8 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   const Record& first = a.processes.front();
   for (const MeasuredPoint* const point : {&a, &b}) {
     for (const Record& record : point->processes) {
-      if (has_predicted_rating(record) != has_predicted_rating(first))
-        refuse("some records are predicted, others measured");
-      if (record.fingerprint != first.fingerprint) refuse("the records are from different machines");
+      if (is_predicted(record) != is_predicted(first)) refuse("some records are predicted, others measured");
+      if (timed_machine(record) != timed_machine(first)) refuse("the records are from different machines");
       if (record.math_mode != first.math_mode)
         refuse(fmt::format("the records differ in arithmetic: {} and {}", first.math_mode, record.math_mode));
     }
@@ -113,7 +115,7 @@ StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error,
     set_unjudged(pair, "failed", "a sample has a time of zero");
     return pair;
   }
-  const bool is_exact = has_predicted_rating(a.processes.front()) && has_predicted_rating(b.processes.front());
+  const bool is_exact = is_predicted(a.processes.front()) && is_predicted(b.processes.front());
   pair.ratio = ratio->ratio;
   pair.interval = is_exact ? Interval{ratio->ratio, ratio->ratio} : ratio->interval;
   if (!pair.interval) {

@@ -107,7 +107,8 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const int64_t model_ranks = layout.tensor * layout.pipeline * layout.context;
   layout.ranks = ranks ? count_in(run.gpus) : number_of(words, "dp").value_or(has(words, "none") ? 1 : 8) * model_ranks;
   if (layout.ranks < 1 || layout.ranks % model_ranks != 0)
-    throw Error(fmt::format("the number of GPUs, {}, is not a multiple of the {} that share a model", layout.ranks, model_ranks));
+    throw Error(fmt::format("the number of GPUs, {}, is not a multiple of the {} that share a model", layout.ranks,
+                            model_ranks));
   if (has_any(words, {"fsdp", "zero3", "hsdp"})) {
     layout.shard = Shard::kParameters;
   } else if (has(words, "zero2")) {

@@ -42,8 +42,8 @@ struct PairedRatio {
 // Hodges and Lehmann (1963) of b / a on a log scale: exp of the median of all pairwise means of log(b / a). Its
 // interval is that of Wilcoxon's signed-rank test. The interval assumes only that noise favours neither side. If each
 // round draws the order of A and B at random, then in a comparison of A with itself the interval excludes the ratio 1
-// with a probability of at most 1 %, whatever disturbs the machine. Throws Error for spans of different lengths, for no or too many rounds,
-// or for a figure that is not a positive finite number.
+// with a probability of at most 1 %, whatever disturbs the machine. Throws Error for spans of different lengths, for no
+// or too many rounds, or for a figure that is not a positive finite number.
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
 
 // The approximate number of rounds needed to detect `difference`, a fraction, with a probability of 95 % if the rounds

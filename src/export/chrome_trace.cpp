@@ -76,7 +76,7 @@ class TraceWriter {
                      {"traced_steps", trace_.steps.size()},
                      {"steps_here", timeline_.steps.size()},
                      {"left_out", left_out()}};
-    const Json devices = Json::array({{{"id", kDevice}, {"name", machine_text()}}});
+    const Json devices = Json::array({{{"id", kDevice}, {"name", marked_machine_of(record_)}}});
     const Json* const ranks = record_.config.json().find("ranks");
     return fmt::format(
         "{{\n\"schemaVersion\": 1,\n\"deviceProperties\": {},\n"
@@ -84,8 +84,6 @@ class TraceWriter {
         "\"displayTimeUnit\": \"ms\",\n\"laptime\": {},\n\"traceEvents\": [\n",
         devices.dump(), ranks != nullptr && ranks->is_number_integer() ? ranks->dump() : "1", about.dump());
   }
-
-  std::string machine_text() const { return machine_of(record_) + (is_predicted(record_) ? " (predicted)" : ""); }
 
   Json left_out() const {
     Json notes = Json::array();
@@ -106,7 +104,8 @@ class TraceWriter {
       event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, row, args);
     };
     name("process_name", kStream, "\"name\":" + escaped("laptime " + record_.name));
-    name("process_labels", kStream, "\"labels\":" + escaped(fmt::format("{}, {}", record_.created, machine_text())));
+    name("process_labels", kStream,
+         "\"labels\":" + escaped(fmt::format("{}, {}", record_.created, marked_machine_of(record_))));
     name("process_sort_index", kStream, "\"sort_index\":0");
     name("thread_name", kStream, fmt::format("\"name\":\"stream {}\"", kStream));
     name("thread_name", kHost, "\"name\":\"steps\"");

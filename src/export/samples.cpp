@@ -91,6 +91,11 @@ RecordPointers timed_records(std::span<const TracedRecord> records) {
   return timed;
 }
 
+// The times of the samples. A prediction, which has no spread, is one time.
+std::vector<double> samples_of(const Record& record, const TimeStats& time) {
+  return is_predicted(record) ? std::vector{time.median} : time.samples;
+}
+
 std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
 // ---- Google Benchmark
@@ -113,7 +118,8 @@ std::vector<Family> families_of(const RecordPointers& records) {
       const std::string name = record.name + distinct[i] + (is_main ? "" : "/phase:" + pass);
       const auto [known, is_new] = index.emplace(name, families.size());
       if (is_new) families.push_back({.name = name, .samples = {}, .is_main = is_main});
-      for (const double seconds : time.samples) families[known->second].samples.emplace_back(seconds, &record);
+      for (const double seconds : samples_of(record, time))
+        families[known->second].samples.emplace_back(seconds, &record);
     }
   }
   return families;
@@ -215,18 +221,19 @@ double cpu_seconds(const Record& record, const TimeStats& time, const char* key)
 
 Json result_of(const Record& record, const std::string& command, const RecordFacts& parameters) {
   const TimeStats& time = *record.main_time();
+  const std::vector<double> samples = samples_of(record, time);
   Json result{{"command", command},
               {"mean", time.mean},
-              {"stddev", time.std ? Json(*time.std) : Json(nullptr)},
+              {"stddev", time.std && !is_predicted(record) ? Json(*time.std) : Json(nullptr)},
               {"median", time.median},
               {"user", cpu_seconds(record, time, "during.user_seconds")},
               {"system", cpu_seconds(record, time, "during.system_seconds")},
               {"min", time.min},
               {"max", time.max},
-              {"times", time.samples}};
+              {"times", samples}};
   if (record.memory.peak_rss_bytes)
-    result["memory_usage_byte"] = std::vector<int64_t>(time.samples.size(), *record.memory.peak_rss_bytes);
-  result["exit_codes"] = std::vector<int>(time.samples.size(), 0);
+    result["memory_usage_byte"] = std::vector<int64_t>(samples.size(), *record.memory.peak_rss_bytes);
+  result["exit_codes"] = std::vector<int>(samples.size(), 0);
   for (const auto& [key, value] : parameters) result["parameters"][key] = value;
   return result;
 }
@@ -300,8 +307,8 @@ std::optional<double> tokens_of(const Record& record) {
 }
 
 // Mean and standard deviation of the samples' rates in tokens per second, as in llama-bench.
-std::string rate(const TimeStats& time, double tokens) {
-  std::vector<double> rates = mapped(time.samples, [&](double seconds) { return tokens / seconds; });
+std::string rate(const std::vector<double>& samples, double tokens) {
+  std::vector<double> rates = mapped(samples, [&](double seconds) { return tokens / seconds; });
   std::ranges::sort(rates);
   const Moments moments = moments_of_sorted(rates);
   return with_deviation(moments.mean, moments.std_sample);
@@ -337,8 +344,9 @@ std::string test_row(const Record& record, BenchCells cells, const std::string& 
   const bool is_main = &time == record.main_time();
   const std::optional<double> tokens = tokens_of(record);
   cells[6] = test_of(pass);
-  cells[7] = with_deviation(time.mean * 1e3, time.std ? std::optional(*time.std * 1e3) : std::nullopt);
-  if (tokens && !time.samples.empty()) cells[8] = rate(time, *tokens);
+  const std::optional<double> deviation = is_predicted(record) ? std::nullopt : time.std;
+  cells[7] = with_deviation(time.mean * 1e3, deviation ? std::optional(*deviation * 1e3) : std::nullopt);
+  if (tokens && !time.samples.empty()) cells[8] = rate(samples_of(record, time), *tokens);
   if (is_main && record.memory.peak_bytes)
     cells[9] = fmt::format("{:.2f}", static_cast<double>(*record.memory.peak_bytes) / (int64_t{1} << 30U));
   if (is_main && record.flops.mfu_measured) cells[10] = fmt::format("{:.1f} %", *record.flops.mfu_measured * 100);

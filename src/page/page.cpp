@@ -193,7 +193,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"status", name_of(record.status)},
             {"reason", record.reason},
             {"pass", record.config.text("pass")},
-            {"machine", machine_of(record)},
+            {"machine", marked_machine_of(record)},
             {"created", record.created},
             {"predicted", is_predicted(record)},
             {"time", nullptr},

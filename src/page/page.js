@@ -10,7 +10,8 @@
 
   // Tables ----------------------------------------------------------------------------------------------------------
 
-  const shown = (one) => (one ?? "").replace(/^roofline:/, "").replaceAll("_", " ") || "default";
+  const mark = data.points.every(({ predicted }) => predicted) ? "" : " (predicted)";
+  const shown = (one) => (one ?? "").replace(/^roofline:(.*)/, `$1${mark}`).replaceAll("_", " ") || "default";
   const axisColumns = data.axes.map(({ key, title }) => ({ ...text(key, title), text: (row) => shown(row[key]) }));
   const named = (one) => ({ point: one.full_name, ...one.values });
   const phaseTime = (one, phase) => one.phases.find((each) => each.phase === phase)?.median_s ?? null;
@@ -74,7 +75,7 @@
       id: "compare", title: "Compare", table: () => tables.node(comparison, ({ index }) => select(index)),
       says: () => (data.points.length > 1 ? `${data.points.length} points; choose a row to see it in every chart below.` : ""),
       folded: () => [point().record ? "Configuration and environment" : "", () => [listed("configuration", [text("key", "option"), text("value", "value", true)],
-        Object.entries({ record: point().record, machine: point().machine, measured: point().created, status: point().status, reason: point().reason,
+        Object.entries({ record: point().record, machine: point().machine, created: point().created, status: point().status, reason: point().reason,
           arithmetic: point().arithmetic, ...(point().config ?? point().values) })
           .filter(([, one]) => one !== "").map(([key, one]) => ({ key, value: typeof one === "object" ? JSON.stringify(one) : String(one) })))]],
     },

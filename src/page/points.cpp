@@ -119,6 +119,13 @@ std::vector<PagePoint> chosen_points(const PageInput& input) {
   return points;
 }
 
+// Whether some points are predicted and others are not.
+bool is_mixed(const std::vector<PagePoint>& points) {
+  const auto predicted =
+      std::ranges::count_if(points, [](const PagePoint& point) { return is_predicted(*point.record); });
+  return predicted > 0 && predicted < std::ssize(points);
+}
+
 std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
   std::vector<PageAxis> axes;
   std::map<std::string, size_t> counts;  // number of points that state each option
@@ -129,9 +136,10 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
     point.values[key] = value;
     ++counts[key];
   };
+  const bool marks = is_mixed(points);
   for (PagePoint& point : points) {
     for (const auto& [key, value] : tags_of(*point.record)) add(point, key, value);
-    add(point, std::string(kMachine), machine_of(*point.record));
+    add(point, std::string(kMachine), marks ? marked_machine_of(*point.record) : machine_of(*point.record));
   }
   // The machine is a separate axis only if the points do not already differ in device.
   const auto device = std::ranges::find(axes, "device", &PageAxis::key);
@@ -185,6 +193,9 @@ std::vector<PageGroup> groups_of(std::vector<PagePoint>& points) {
 }
 
 void name(PagePoints& points) {
+  const bool marks = is_mixed(points.all);
+  std::map<std::string, size_t> labels;  // number of points with each label
+  for (const PagePoint& point : points.all) ++labels[point.record->label];
   for (PagePoint& point : points.all) {
     const PageGroup& group = points.group_of(point);
     bool ends_in_work = false;
@@ -198,11 +209,19 @@ void name(PagePoints& points) {
       if (!is_work || (!group.is_one_work && axis.key != kPass))
         point.name += (point.name.empty() ? "" : is_work ? ", " : " ") + text;
     }
-    if (!point.record->label.empty()) point.name = point.full_name = point.record->label;
+    if (const std::string& label = point.record->label; !label.empty()) {
+      for (std::string* const name : {&point.name, &point.full_name})
+        *name = joined_nonempty({label, labels[label] > 1 ? *name : ""}, ": ");
+    }
     if (point.name.empty()) point.name = point.full_name;
     if (point.name.empty())
       point.name = point.full_name = spoken({std::string(kPass), "", {}}, point.values[std::string(kPass)]);
     if (point.name.empty()) point.name = point.full_name = point.record->name;
+    // The axes mark the machine of a prediction, but a name without the machine lacks that mark.
+    if (!marks || !is_predicted(*point.record)) continue;
+    for (std::string* const name : {&point.name, &point.full_name}) {
+      if (name->find(kPredictedMark) == std::string::npos) *name += kPredictedMark;
+    }
   }
 }
 

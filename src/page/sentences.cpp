@@ -119,7 +119,6 @@ std::string page_title(const PagePoints& points) {
     if (values.size() == 1) shared.push_back(fmt::format("{} {}", word, values.front()));
   }
   const auto passes = distinct(points, [](const Record& record) { return pass_words(record.config.text("pass")); });
-  const auto machines = distinct(points, [](const Record& record) { return brief_processor(machine_of(record)); });
   const auto threads = distinct(points, [](const Record& record) {
     return is_predicted(record) ? std::string() : record.config.text("threads");
   });
@@ -128,6 +127,9 @@ std::string page_title(const PagePoints& points) {
   });
   const bool all_predicted =
       std::ranges::all_of(points.all, [](const PagePoint& point) { return is_predicted(*point.record); });
+  const auto machines = distinct(points, [&](const Record& record) {
+    return brief_processor(all_predicted ? machine_of(record) : marked_machine_of(record));
+  });
   std::string where = machines.size() > 3 ? counted(machines.size(), "machine") : joined(machines, ", ");
   if (threads.size() == 1 && machines.size() == 1)
     where += fmt::format(", {} {}", threads.front(), threads.front() == "1" ? "thread" : "threads");

@@ -22,9 +22,8 @@ std::string_view changed_size(const Record& record) {
   return find_in(model_presets(), word, &ModelPreset::name) == nullptr ? std::string_view() : word;
 }
 
-// The parts of a name in laptime's format, "step/model:small/ctx:256"; a label or any other name is one part.
+// The parts of a name in laptime's format, "step/model:small/ctx:256"; any other name is one part.
 std::vector<std::string_view> parts_of(const Record& record) {
-  if (!record.label.empty()) return {record.label};
   std::vector<std::string_view> parts = words_in(record.name);
   const bool is_ours = !parts.empty() && std::all_of(parts.begin() + 1, parts.end(), [](std::string_view part) {
     return part.find(':') != std::string_view::npos;
@@ -100,6 +99,10 @@ std::string machine_of(const Record& record) {
   return card.empty() ? processor_name(record) : card;
 }
 
+std::string marked_machine_of(const Record& record) {
+  return fmt::format("{}{}", machine_of(record), is_predicted(record) ? kPredictedMark : "");
+}
+
 std::string threads_text(const Record& record) {
   const std::optional<double> threads = number_at(record.config, "threads");
   return threads ? counted(static_cast<int64_t>(*threads), "thread") : "";
@@ -117,6 +120,8 @@ std::string minute_of(const std::string& created) {
 Heading::Heading(const Records& rows) {
   rows.all(Extent::kNames, [&](const Record& record) { add(record); });
   if (!some_predicted_) devices_.clear();
+  // A label that replaces its point's name has no part in common with other names.
+  if (label_points_.size() > repeated_labels_.size()) shared_.clear();
   keeps_pass_ = std::ranges::any_of(without_own_, [&](const auto& parts) {
     return std::ranges::all_of(parts, [&](const auto& part) { return is_among(part, shared_); });
   });
@@ -134,6 +139,10 @@ void Heading::add(const Record& record) {
   std::erase_if(shared_, [&](const std::string& part) { return !is_among(part, parts); });
   if (std::ranges::all_of(parts, [&](const auto& part) { return is_among(part, shared_); }))
     without_own_.emplace(parts.begin(), parts.end());
+  if (!record.label.empty()) {
+    const std::string point = fmt::format("{}\n{}", record.name, record.config.text("device"));
+    if (label_points_.emplace(record.label, point).first->second != point) repeated_labels_.insert(record.label);
+  }
   if (runs_.empty() || *runs_.rbegin() != record.run) runs_.insert(record.run);
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
@@ -147,7 +156,7 @@ void Heading::add(const Record& record) {
 }
 
 std::string Heading::short_name(const Record& record) const {
-  if (!record.label.empty()) return record.label;
+  if (!record.label.empty() && !repeated_labels_.contains(record.label)) return record.label;
   const std::vector<std::string_view> parts = parts_of(record);
   std::vector<std::string> own;
   bool names_device = devices_.size() < 2;
@@ -156,7 +165,7 @@ std::string Heading::short_name(const Record& record) const {
     if (!is_among(part, shared_) || (keeps_pass_ && part == parts.front())) own.push_back(spoken_word(part));
   }
   if (!names_device) own.push_back(record.config.text("device"));
-  return joined(own, " ");
+  return joined_nonempty({record.label, joined(own, " ")}, ": ");
 }
 
 std::vector<std::string> Heading::machine_parts(const Record& first, bool is_brief) const {
@@ -194,7 +203,7 @@ std::string Heading::shared_text(const Record& first) const {
   std::string pass;
   for (const std::string& part : shared_) {
     const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
-    if (!first.label.empty() || (is_first_part && keeps_pass_ && rows_ > 1)) continue;
+    if (is_first_part && keeps_pass_ && rows_ > 1) continue;
     is_first_part ? pass = part : shared.emplace_back(spoken_word(part));
   }
   if (rows_ > 1 && !pass.empty()) shared.push_back(std::move(pass));

@@ -2,6 +2,7 @@
 // a table share.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ std::string brief_processor(std::string name);
 std::string brief_device(const std::string& device);
 // The machine whose times the record has: the GPU or the processor; for a prediction, the predicted device.
 std::string machine_of(const Record& record);
+// The machine, with a mark if its times are predicted: "h100 (predicted)".
+inline constexpr std::string_view kPredictedMark = " (predicted)";
+std::string marked_machine_of(const Record& record);
 // "2 threads"; empty if the record does not state the number.
 std::string threads_text(const Record& record);
 
@@ -44,8 +48,8 @@ class Heading {
  public:
   explicit Heading(const Records& rows);
 
-  // A row's name without the parts that all rows share: "bfloat16 ctx 256"; the row's label if it has one. Includes the
-  // device if the rows are predicted for several devices.
+  // A row's name without the parts that all rows share: "bfloat16 ctx 256". Includes the device if the rows are
+  // predicted for several devices. A label stands for the name, or before it if several points have that label.
   std::string short_name(const Record& record) const;
 
   bool some_predicted() const { return some_predicted_; }
@@ -73,8 +77,10 @@ class Heading {
   bool some_of_others_ = false;
   bool keeps_pass_ = false;  // names keep the pass, because a row's name would otherwise be empty
   std::vector<std::string> shared_;
-  std::set<std::vector<std::string>> without_own_;  // parts of rows whose short name is empty so far
-  std::set<std::string> devices_;                   // empty unless some row is predicted
+  std::map<std::string, std::string> label_points_;  // name and device of the first point with each label
+  std::set<std::string> repeated_labels_;            // labels of several points
+  std::set<std::vector<std::string>> without_own_;   // parts of rows whose short name is empty so far
+  std::set<std::string> devices_;                    // empty unless some row is predicted
   std::set<std::string> machines_;
   std::set<std::string> cards_;  // names of the GPUs that ran rows; an empty name stands for the CPU
   std::set<std::string> commits_;

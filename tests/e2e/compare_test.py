@@ -332,6 +332,20 @@ class CompareFiles(CompareTest):
                 self.assertIn("--anyway", done.stderr)
                 self.assert_ok(self.compare("a.json", "b.json", "--anyway"))
 
+    def test_the_machine_of_a_prediction_is_the_predicted_one(self):
+        def predicted(device, fingerprint):
+            return record | {"verdict": {"rating": "predicted", "reasons": []}, "fingerprint": fingerprint,
+                             "config": record["config"] | {"device": device}}
+
+        record = self.measure("a.json")[0]
+        self.write("a.json", [predicted("roofline:h100", "one")])
+        self.write("b.json", [predicted("roofline:h100", "another")])
+        self.assert_ok(self.compare("a.json", "b.json"))
+        self.write("b.json", [predicted("roofline:a100", "one")])
+        done = self.compare("a.json", "b.json")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("different machines", done.stderr)
+
     def test_rejects_files_that_cannot_be_compared(self):
         record = self.measure("a.json")[0]
         self.write("other.json", [record | {"name": "x"}, record | {"name": "y"}])

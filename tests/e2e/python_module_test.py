@@ -36,6 +36,8 @@ class Module(ModuleTest):
         self.assertTrue(all(record["median_s"] > 0 and record["predicted"] for record in records))
         self.assertEqual(len(records[1:3]), 2)
         self.assertIn("4 records", repr(records))
+        self.assertIn("(predicted): ", repr(records))
+        self.assertIn("(predicted)<", records._repr_html_())
         self.assertEqual(len(records + records[:1]), 5)
 
     def test_measures_a_point(self):

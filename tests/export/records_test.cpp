@@ -85,6 +85,18 @@ TEST(Records, GoogleBenchmarkSuggestsAFilterThatAShellAccepts) {
               HasSubstr(R"(filter "device = \"roofline:it's.toml\"")"));
 }
 
+TEST(Records, PredictionsHaveOneTimeWithoutASpread) {
+  const std::vector<TracedRecord> records{{predicted_record(), {}}};
+  const Json rows = Json::parse(google_benchmark(records, {}))["benchmarks"];
+  ASSERT_EQ(rows.size(), 2U);  // the step and its forward phase
+  EXPECT_EQ(rows[1]["repetitions"], 1);
+  const Json result = Json::parse(hyperfine(records, {}))["results"][0];
+  EXPECT_EQ(result["times"].dump(), "[0.51]");
+  EXPECT_EQ(result["exit_codes"].size(), 1U);
+  EXPECT_TRUE(result["stddev"].is_null());
+  EXPECT_THAT(llama_bench(records, {}), Not(HasSubstr("±")));
+}
+
 TEST(Records, HyperfineMarksPredictions) {
   const std::vector<TracedRecord> records{{predicted_record(), {}}, {sample_record(), {}}};
   const Json results = Json::parse(hyperfine(records, {}))["results"];

@@ -281,6 +281,30 @@ TEST(Page, ComparesNoPredictionWithAMeasurement) {
   EXPECT_EQ(data_of(input)["groups"][0]["fastest"], 3);
 }
 
+TEST(Page, MarksPredictionsBesideMeasurements) {
+  PageInput input = five_points();
+  for (const size_t i : {1, 2, 3}) input.records[i].config.json()["device"] = "roofline:h100";
+  input.records[2].name += "/device:roofline:h100";
+  input.records[3].label = "planned";
+  const nlohmann::ordered_json page = data_of(input);
+  EXPECT_THAT(page["title"].get<std::string>(), HasSubstr(", h100 (predicted)"));
+  for (const nlohmann::ordered_json& point : page["points"]) {
+    for (const char* const key : {"name", "full_name", "machine"})
+      EXPECT_EQ(point[key].get<std::string>().find("(predicted)") != std::string::npos, point["predicted"].get<bool>());
+  }
+  EXPECT_EQ(page["points"][3]["name"], "planned (predicted)");
+}
+
+TEST(Page, NamesOptionsOfPointsThatShareALabel) {
+  PageInput input = five_points();
+  for (Record& record : input.records) record.label = "after";
+  input.records[0].label = "before";
+  const nlohmann::ordered_json points = data_of(input)["points"];
+  EXPECT_EQ(points[0]["full_name"], "before");
+  EXPECT_EQ(points[3]["name"], "after: bfloat16 compile");
+  EXPECT_EQ(points[3]["full_name"], "after: context 128, bfloat16 compile");
+}
+
 TEST(Page, CroppedPointsCountAsDifferentWork) {
   PageInput input = five_points();
   input.records[3].config.json()["crop_context"] = 32;

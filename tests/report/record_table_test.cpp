@@ -36,6 +36,14 @@ std::vector<Record> two_dtypes() {
   return records;
 }
 
+TEST(RecordTable, NamesOptionsOfRowsThatShareALabel) {
+  std::vector<Record> records = two_dtypes();
+  for (Record& record : records) record.label = "after";
+  EXPECT_THAT(table(records, {}), AllOf(HasSubstr("after: float32"), HasSubstr("after: bfloat16")));
+  records[1].name = records[0].name;  // the same point again
+  EXPECT_THAT(table(records, {}), Not(HasSubstr("after:")));
+}
+
 TEST(RecordTable, ShowsTheRequestedKindOfMfu) {
   std::vector<Record> records = two_dtypes();
   for (Record& record : records) {

@@ -199,10 +199,11 @@ bool has_samples(const Record& record) {
 // Groups records by point. Records of a point have the same name, label, build and options, and are from different
 // processes.
 MeasuredPoints read_points(const std::string& path) {
-  const DocumentFile file{.path = path,
-                          .purpose = "record file",
-                          .advice = "give records written by `laptime bench --output json`",
-                          .limit = int64_t{1} << 30U};
+  const DocumentFile file{
+      .path = path,
+      .purpose = "record file",
+      .advice = "give records written by `laptime bench --output json` or `--output jsonl --columns all`",
+      .limit = int64_t{1} << 30U};
   if (is_store(path))
     throw Error::format("{} is a store; write its records with laptime export jsonl, and name that file", quote(path));
   const std::vector<Record> records = read_records(file);
