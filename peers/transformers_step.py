@@ -29,7 +29,7 @@ class Step(pytorch_step.Step):
         started = time.perf_counter()
         model = AutoModelForCausalLM.from_pretrained(
             self.config["model"], attn_implementation=self.config["implementation"], dtype=self.torch.float32
-        ).train()
+        ).train(self.config["pass"] != "inference")
         setup["weights"] = time.perf_counter() - started
         started = time.perf_counter()
         tokens, targets = self.gpt.batch(self.config)

@@ -81,6 +81,12 @@ void add_saved(const StepTrace& trace, std::vector<Finding>& findings) {
   if (block != nullptr) {
     values["layer_bytes"] = block->bytes;
     values["layers"] = layers_text(block->layers);
+    const int64_t model_layers = std::ranges::max(trace.launches.layer) + 1;
+    const auto layer_count = static_cast<int64_t>(block->layers.size());
+    if (layer_count < model_layers) {
+      values["layer_count"] = layer_count;
+      values["model_layers"] = model_layers;
+    }
   }
   values["copies_bytes"] = saved.copies;
   if (block != nullptr) values["layer_copies_bytes"] = block->copies;

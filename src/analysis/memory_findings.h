@@ -35,7 +35,8 @@ void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 //   memory_share       of each category and of gaps, largest first: bytes, share
 //   phase_peak         of each phase: bytes, op, scope, gradients_bytes, optimizer_state_bytes, saved_bytes,
 //                      after_bytes, first_step_bytes (in a framework that allocates optimizer state in the first step)
-//   saved_for_backward bytes, layer_bytes, layers, copies_bytes, layer_copies_bytes, has_unsaved_copies
+//   saved_for_backward bytes, layer_bytes, layers, copies_bytes, layer_copies_bytes, has_unsaved_copies;
+//                      layer_count and model_layers if other layers save something else or nothing
 //   optimizer_memory   state_bytes, temporaries_bytes, runs_in_backward
 //   residual_tensor    bytes, dtype, shape
 std::vector<Finding> memory_findings(const Record& record, const StepTrace& trace);

@@ -140,6 +140,7 @@ std::string canonical_bytes(std::string_view where, std::string_view text) {
 ModelConfig RunConfig::step_model() const {
   ModelConfig cropped = model;
   cropped.context_length = step_context();
+  if (pass == Pass::kInference) cropped.embd_pdrop = cropped.attn_pdrop = cropped.resid_pdrop = 0;
   return cropped;
 }
 

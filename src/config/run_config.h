@@ -167,7 +167,7 @@ struct RunConfig {
   int64_t rank_batch() const { return model.batch_size / ranks; }
   // The sequence length of the step: crop_context if given, otherwise the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
-  // The model as the step runs it: its context_length equals step_context().
+  // The model as the step runs it: its context_length equals step_context(), and inference has no dropout.
   ModelConfig step_model() const;
   // Not an option. True if another program runs the step. Such a program does not pad rows, and its compiler fuses
   // recomputed work that laptime would launch separately on a GPU.

@@ -41,7 +41,7 @@ struct Family {
   double default_eps = 1e-6;
   int64_t default_kv_heads = 0;  // 0: the number of heads
   int64_t default_head_dim = 0;  // 0: hidden size / number of heads
-  int64_t default_window = 0;    // 0: none
+  int64_t default_window = 0;    // 0: the family always has full attention
   bool is_tied = false;
 };
 
@@ -252,7 +252,7 @@ class Reader {
     const bool takes_bias = family_.model_type != "qwen2" && family_.model_type != "mistral";
     if (takes_bias) model.attention_bias = truth_or("attention_bias", false);
     if (family_.model_type == "llama") model.mlp_bias = truth_or("mlp_bias", false);
-    read_window(model);
+    if (family_.default_window > 0) read_window(model);
     read_pad_token(model);
   }
 
@@ -276,7 +276,7 @@ class Reader {
     bool slides = uses && has("sliding_window");
     int64_t window = 0;
     if (has("sliding_window")) window = integer("sliding_window");
-    if (!json_.has("sliding_window") && !json_.holds("sliding_window") && family_.default_window > 0) {
+    if (!json_.has("sliding_window") && !json_.holds("sliding_window")) {
       window = family_.default_window;
       slides = uses;
     }

@@ -21,18 +21,25 @@ class Recompute {
         rule_(rule),
         saved_(graph.storage_roots.size(), false),
         read_late_(graph.storage_roots.size(), false),
+        forward_reads_end_(graph.storage_roots.size(), 0),
         cheap_(graph.nodes.size(), 0),
         clones_(graph.nodes.size()) {
     for (const StorageId storage : saved_storages(graph)) saved_[static_cast<size_t>(storage.index)] = true;
-    for (const Node& node : graph.nodes) {
-      if (!node.annotations.deferred || node.annotations.phase != Phase::kForward) continue;
-      for (const ValueId input : node.inputs) read_late_[static_cast<size_t>(graph.value(input).storage.index)] = true;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const NodeAnnotations& annotations = graph.nodes[i].annotations;
+      if (annotations.phase != Phase::kForward) continue;
+      for (const ValueId input : graph.nodes[i].inputs) {
+        const auto storage = static_cast<size_t>(graph.value(input).storage.index);
+        read_late_[storage] = read_late_[storage] || annotations.deferred;
+        forward_reads_end_[storage] = i + 1;
+      }
     }
     if (rule.local) find_cheap();
   }
 
   Graph run() {
-    for (const Node& node : from().nodes) {
+    for (; reached_ < from().nodes.size(); ++reached_) {
+      const Node& node = from().nodes[reached_];
       if (node.annotations.phase != Phase::kBackward) {
         replay_.copy(node);
         continue;
@@ -62,6 +69,12 @@ class Recompute {
 
   // True if forward keeps the value until backward, because a deferred node reads it.
   bool is_read_late(ValueId value) const { return read_late_[static_cast<size_t>(from().value(value).storage.index)]; }
+
+  // True if forward of a later micro-batch reads the value, for example a copy of a parameter that micro-batches share.
+  // The value stays in memory until then, so a clone beside it would only add to the memory in use.
+  bool forward_reads_it_again(ValueId value) const {
+    return forward_reads_end_[static_cast<size_t>(from().value(value).storage.index)] > reached_;
+  }
 
   // Length of the chain of cheap nodes from kept values to this value: 0 for a kept value, and kNone for a value that
   // is neither kept nor cheap.
@@ -110,6 +123,7 @@ class Recompute {
       annotate_clone(node);
       return replay_.to.emit_one(*node.op, node.attributes, {base});
     }
+    if (forward_reads_it_again(value)) return replay_[value];
     const bool same_region = region != kNone && region_of(node) == region;
     if (!same_region && cheap_[at(producer)] == 0) return replay_[value];
     return clone(producer)[static_cast<size_t>(from().value(value).output)];
@@ -143,6 +157,8 @@ class Recompute {
   const RecomputeRule rule_;
   std::vector<bool> saved_;                   // storage -> whether forward saves it for backward
   std::vector<bool> read_late_;               // storage -> whether a deferred node of forward reads it
+  std::vector<size_t> forward_reads_end_;     // storage -> 1 + index of the last node of forward that reads it; 0: none
+  size_t reached_ = 0;                        // index of the node that run() copies
   std::vector<int> cheap_;                    // node -> length of the chain of cheap nodes up to it; 0: not cheap
   std::vector<std::vector<ValueId>> clones_;  // node -> outputs of its clone
 };

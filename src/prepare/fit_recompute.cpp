@@ -13,9 +13,6 @@
 namespace laptime {
 namespace {
 
-// The most layers per region. Except in very deep models, longer regions need more memory at once than they save.
-constexpr int64_t kMaxRegionLayers = 4;
-
 // Names of choices that --recompute cannot express.
 constexpr const char* kCheapOps = "cheap ops";
 constexpr const char* kLossAlone = "loss";
@@ -47,8 +44,13 @@ class Fit {
     }
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return is_one_of_ranks ? leanest_ : fewest_layers(layers);
-    for (int64_t group = 2; group <= std::min(kMaxRegionLayers, layers); ++group) {
+    // Longer regions save fewer values but need more memory at once. A single rise may come from layers that do not
+    // divide into equal regions.
+    int rises = 0;
+    for (int64_t group = 2; group <= layers && rises < 2; ++group) {
+      const int64_t previous = last_;
       if (fits({group, layers}, fmt::format("every={}", group))) return leanest_;
+      rises = last_ > previous ? rises + 1 : 0;
     }
     leanest_.advice = advice();
     return leanest_;
@@ -73,12 +75,12 @@ class Fit {
   // Returns whether the choice fits; remembers it if it needs the least memory so far.
   bool fits(const Choice& choice, const std::string& text) {
     const FittedRecompute step = fitted(choice, text);
-    const int64_t bytes = need(config_, step.rule);
-    if (bytes < least_) {
-      least_ = bytes;
+    last_ = need(config_, step.rule);
+    if (last_ < least_) {
+      least_ = last_;
       leanest_ = step;
     }
-    return bound_.fits(bytes);
+    return bound_.fits(last_);
   }
 
   // The smallest number of recomputed layers that fits, by bisection: each additional layer saves memory and costs
@@ -125,6 +127,7 @@ class Fit {
   const RunConfig& config_;
   const MemoryBound& bound_;
   const ChooseKernel& choose_;
+  int64_t last_ = 0;  // bytes that the last choice needs
   int64_t least_ = std::numeric_limits<int64_t>::max();
   FittedRecompute leanest_;
 };

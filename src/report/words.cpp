@@ -214,8 +214,8 @@ constexpr std::array kWords{
     WordsOfKind{"memory_share", "{subject:category} {bytes} {share}"},
     WordsOfKind{"phase_peak", "{subject} peaks at {bytes}, by {op}[scope? at {scope}]"},
     WordsOfKind{"saved_for_backward",
-                "forward saves {bytes}[layer_bytes?, {layer_bytes} per layer][copies_bytes>; {copies_bytes} of "
-                "the total are autocast copies]"},
+                "forward saves {bytes}[layer_bytes?, {layer_bytes} per layer[model_layers? in {layer_count} of "
+                "{model_layers:layer}]][copies_bytes>; {copies_bytes} of the total are autocast copies]"},
     WordsOfKind{"optimizer_memory",
                 "the optimizer adds {state_bytes} of state[temporaries_bytes? and {temporaries_bytes} of temporaries]"},
     WordsOfKind{"residual_tensor", "one tensor of the residual stream: {dtype} {shape}, {bytes}"},

@@ -220,6 +220,16 @@ TEST(MemoryFindings, ReportsSavedBytesPerLayerAndInTotal) {
   EXPECT_EQ(saved.integer("copies_bytes"), 0);
 }
 
+TEST(MemoryFindings, CountsTheLayersThatSaveTheSameIfOthersDoNot) {
+  MadeTrace made;
+  made.trace = two_layers();
+  EXPECT_FALSE(one(memory_findings(held_record(), made.trace), "saved_for_backward").has("model_layers"));
+  made.launch("forward", "layers.2.ffn", "gelu", 2, "ffn");
+  const Finding saved = one(memory_findings(held_record(), made.trace), "saved_for_backward");
+  EXPECT_EQ(saved.integer("layer_count"), 2);
+  EXPECT_EQ(saved.integer("model_layers"), 3);
+}
+
 TEST(MemoryFindings, ReportsOptimizerStateAndTemporaries) {
   MadeTrace made;
   made.launch("forward", "lm_head", "matmul");

@@ -155,6 +155,7 @@ TEST(ConfigJson, RejectsKeysThatChangeTheComputation) {
       {llama(), "num_key_value_heads", 3},
       {llama(), "architectures", Json::array({"LlamaForSequenceClassification"})},
       {llama(), "layer_types", Json::array({"full_attention", "linear_attention"})},
+      {llama(), "sliding_window", 4096},
       {qwen2, "layer_types", Json::array({"chunked_attention"})},
       {gpt2(), "scale_attn_by_inverse_layer_idx", true},
       {gpt2(), "scale_attn_weights", false},

@@ -62,6 +62,14 @@ TEST(Seed, ChangesResults) {
   EXPECT_FALSE(trained(config, 1) == first);
 }
 
+TEST(Dropout, IsOffInInference) {
+  RunConfig config = with_dropout();
+  config.pass = Pass::kInference;
+  const Graph dropped = build_train_step(config);
+  config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0;
+  EXPECT_EQ(print(dropped), print(build_train_step(config)));
+}
+
 TEST(Dropout, EachStepDropsDifferentElements) {
   RunConfig config = with_dropout();
   config.pass = Pass::kForwardBackward;

@@ -50,6 +50,33 @@ TEST(Recompute, RecomputesParameterCopiesOnlyOnRequest) {
   EXPECT_EQ(copies_made_again(false), 0);
 }
 
+// A clone beside a copy that forward of the next micro-batch still reads would double the memory of the copies.
+TEST(Recompute, RecomputesSharedParameterCopiesOnlyAfterTheLastForward) {
+  RunConfig config = tiny_config(Edition::k2025, Precision::kBFloat16);
+  config.micro_batches = config.model.batch_size = 2;
+  PipelineOptions passes = compile_options(config);
+  passes.shared_casts = SharedCasts::kKeep;
+  passes.recompute = {};
+  const std::vector<std::byte> kept = bits(config, passes);
+  passes.recompute = {.group = 1, .layers = config.model.num_layers};
+  EXPECT_EQ(bits(config, passes), kept);
+  const Graph graph = step_graph(config, passes);
+  bool has_forward_ended = true;
+  int64_t copies = 0;
+  int64_t early_clones = 0;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    if (node.annotations.phase == Phase::kForward) has_forward_ended = false;
+    if (!node.annotations.recomputed) continue;
+    const bool is_copy = graph.value(node.outputs[0]).role == Role::kAutocastCopy;
+    copies += is_copy ? 1 : 0;
+    early_clones += has_forward_ended ? 0 : 1;
+    EXPECT_TRUE(has_forward_ended || !is_copy) << "node " << i;
+  }
+  EXPECT_GT(copies, 0);
+  EXPECT_GT(early_clones, 0);
+}
+
 TEST(Recompute, BlockModeSavesBlockInputsOnly) {
   RunConfig config = tiny_config(Edition::k2025);
   config.model.num_layers = 6;

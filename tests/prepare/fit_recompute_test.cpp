@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "prepare/kernel_choice.h"
 #include "prepare/step_graph.h"
 #include "support/points.h"
@@ -35,8 +37,8 @@ class FitRecompute : public testing::Test {
     bound.bytes = bytes;
     return fit_recompute(config_with(more), bound, choose_);
   }
-  int64_t need(const RecomputeRule& rule) {
-    return make_plan(lowered_graph(config_with({}), rule), choose_).predicted_peak_bytes();
+  int64_t need(const RecomputeRule& rule, const Options& more = {}) {
+    return make_plan(lowered_graph(config_with(more), rule), choose_).predicted_peak_bytes();
   }
 
   Device device_ = find_device(config_with({}));
@@ -63,6 +65,16 @@ TEST_F(FitRecompute, SlowRecomputesOnlyAsManyLayersAsNeededToFit) {
     EXPECT_EQ(fitted.rule.layers, static_cast<int64_t>(layers));
     EXPECT_EQ(fitted.text, layers == 4 ? "block" : fmt::format("block in layers 0-{} of 4", layers - 1));
   }
+}
+
+TEST_F(FitRecompute, LengthensRegionsAsLongAsThatSavesMemory) {
+  const Options deep{{"num-layers", "12"}, {"vocab", "4096"}};
+  RecomputeRule rule = fit(int64_t{1} << 40U, deep).rule;
+  std::vector<int64_t> needs;
+  rule.layers = 12;
+  for (rule.group = 1; rule.group <= 6; ++rule.group) needs.push_back(need(rule, deep));
+  ASSERT_LT(needs.back(), *std::min_element(needs.begin(), needs.end() - 1));
+  EXPECT_EQ(fit(needs.back(), deep).text, "every=6");
 }
 
 TEST_F(FitRecompute, ChoosesForRanksOnlyWhatTheOptionCanName) {

@@ -46,6 +46,14 @@ TEST(MemoryAnswer, SummaryStartsWithThePeak) {
 )");
 }
 
+TEST(MemoryAnswer, SaysHowManyLayersSaveTheSameIfNotAll) {
+  MadeTrace made;
+  made.trace = two_layers();
+  made.launch("forward", "layers.2.ffn", "gelu", 2, "ffn");
+  EXPECT_THAT(text_of(memory_answer(held_record(), made.trace, {}), {.unicode = false}),
+              HasSubstr("300 B per layer in 2 of 3 layers"));
+}
+
 TEST(MemoryAnswer, TablesAddUpToThePeak) {
   const PointAnswer answer = memory_answer(held_record(), two_layers(), {.view = MemoryView::kAll});
   int64_t sum = 0;
