@@ -119,6 +119,10 @@ class Steps(unittest.TestCase):
         self.assertEqual(gpu_verdicts.of_steps("x", ["failed", "open"]).verdict, "missed")
         self.assertEqual(gpu_verdicts.of_steps("x", []).verdict, "not measured")
 
+    def test_no_step_outlives_the_run(self):
+        step = gpu_steps.Step("x", "numbers", [], 2)
+        self.assertEqual([step.limit(), step.limit(30), step.limit(3)], [10, 10, 3])
+
     def test_every_verdict_names_an_existing_step(self):
         steps = gpu_steps.steps(Path("folder"), Path("laptime"), True) + gpu_steps.wishes(Path("folder"), Path("laptime"), True)
         names = {step.name for step in steps}
