@@ -180,7 +180,7 @@ def verdicts(outputs: dict[str, str], states: dict[str, str], records: list[dict
     every += [*mfu(records, "gpt2-124M", 0.45), *mfu(records, "gpt2-1558M", 0.52), attention(records)]
     every += [
         products(outputs.get("products", "")),
-        of_bandwidth("AdamW, share of the measured bandwidth", of_step, ("adamw",)),
+        of_bandwidth("AdamW, share of the measured bandwidth", of_step, ("adamw", "adamw_with_copy")),
         of_bandwidth("norms, share of the measured bandwidth", of_step,
                      ("rms_norm", "rms_norm_backward", "layer_norm", "layer_norm_backward")),
         documents(records),

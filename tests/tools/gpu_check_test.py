@@ -81,6 +81,11 @@ class Kernels(unittest.TestCase):
         self.assertEqual(gpu_verdicts.of_bandwidth("norms", self.CSV, ("rms_norm",)).got, "70.0 %")
         self.assertEqual(gpu_verdicts.of_bandwidth("norms", "", ("rms_norm",)).verdict, "not measured")
 
+    def test_adamw_covers_updates_that_also_store_a_copy(self):
+        text = self.CSV + "a,kernels,,0.4,0.1,,0.9,3,adamw_with_copy:one_pass\n"
+        rows = gpu_verdicts.verdicts({"kernels of a step": text}, {}, [])
+        self.assertEqual([v.got for v in rows if v.wish.startswith("AdamW")], ["85.0 %"])
+
     def test_judges_the_worst_product(self):
         text = "180 products, 2 below 95.0 % of the best; least 93.2 % (bfloat16 small head forward)"
         self.assertEqual(found([gpu_verdicts.products(text)]), [("93.2 %", "missed")])
