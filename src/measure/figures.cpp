@@ -37,6 +37,17 @@ constexpr const char* kAbovePeak =
     "the FLOP count includes masked attention, which kernels skip, or the clock was higher than when the peak was "
     "measured";
 
+// The device also uses energy between steps. Energy per step is known only if steps fill this share of the time.
+constexpr double kEnergyInSteps = 0.95;
+
+// True if nearly all of the energy used from the end of step `first` - 1 to the end of the last step belongs to steps.
+bool knows_energy(const Measurement& run, size_t first) {
+  const std::vector<Timeline>& steps = run.sampling.steps;
+  Seconds busy{};
+  for (size_t i = first; i < steps.size(); ++i) busy += steps[i].total();
+  return busy.count() >= kShortestEnergySeconds && busy >= kEnergyInSteps * counted_time(run, first, steps.size());
+}
+
 // The sensor readings over the measured steps; none if the device has no sensors.
 std::optional<DeviceSensors> sensors_of(const Measurement& run) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
@@ -59,7 +70,7 @@ std::optional<DeviceSensors> sensors_of(const Measurement& run) {
     if (sensors.other_processes)
       all.other_processes = std::max(all.other_processes.value_or(0), *sensors.other_processes);
   }
-  if (before.joules && after.joules)
+  if (before.joules && after.joules && knows_energy(run, first))
     all.joules_per_step = (*after.joules - *before.joules) / static_cast<double>(steps);
   if (before.uncorrected_errors && after.uncorrected_errors)
     all.uncorrected_errors = *after.uncorrected_errors - *before.uncorrected_errors;

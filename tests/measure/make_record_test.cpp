@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/json.h"
+#include "base/json_path.h"
 #include "config/fields_json.h"
 #include "model/parameters.h"
 #include "record/metrics.h"
@@ -74,6 +75,21 @@ class MakeRecord : public testing::Test {
   Record described_;
   Measurement run_;
 };
+
+TEST_F(MakeRecord, StatesEnergyOnlyOfLongStepsWithoutPauses) {
+  for (const double joules : {50, 100, 200, 300}) run_.sensors.push_back({.joules = joules});
+  const auto energy = [&](double seconds, double pause) {
+    Seconds at{100};
+    for (Timeline& step : run_.sampling.steps) {
+      step.begin = at + Seconds{pause};
+      at = step.end = step.begin + Seconds{seconds};
+    }
+    return number_at(record().machine, "sensors.joules_per_step");
+  };
+  EXPECT_EQ(energy(1, 0.01), 100);
+  EXPECT_EQ(energy(0.9, 0.01), std::nullopt);
+  EXPECT_EQ(energy(1, 0.1), std::nullopt);
+}
 
 TEST_F(MakeRecord, PhasesAndResidueAddUpToTheStep) {
   const Record result = record();
