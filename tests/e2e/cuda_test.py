@@ -201,6 +201,17 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(record["status"], "out_of_memory", record["reason"])
         self.assertEqual(record["bytes_available"], 50_000)
 
+    def test_recording_that_does_not_fit_is_out_of_memory(self):
+        words = [*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile"]
+        self.assert_ok(self.bench(*words))
+        held = self.stored()[0]["memory"]["peak_bytes"]
+        self.environment["LAPTIME_FAKE_CUDA_TAKEN"] = str((4 << 30) - (32 << 20) - held)
+        self.assert_ok(self.bench(*words))
+        record = self.stored()[-1]
+        self.assertEqual(record["status"], "out_of_memory", record["reason"])
+        self.assertIn("cuGraphInstantiate failed", record["reason"])
+        self.assertIsNone(record["bytes_requested"])
+
     def test_record_contains_the_sensors_of_the_gpu(self):
         self.environment["LAPTIME_FAKE_NVML_REASONS"] = str(0x04 | 0x40)
         self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))

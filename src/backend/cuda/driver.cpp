@@ -23,6 +23,7 @@ struct Advice {
   const char* text;
 };
 constexpr Advice kAdvice[] = {
+    {kOutOfMemory, "use a smaller model, batch or context"},
     {46, "another program may be using the GPU exclusively; see nvidia-smi"},
     {214, "the GPU's memory has an uncorrectable error; see nvidia-smi -q -d ECC, and reset the GPU"},
     {700, "a laptime kernel accessed memory out of bounds; please report this with the command that you ran"},
@@ -96,6 +97,7 @@ std::string Driver::failure(Status status, const char* what) const {
 }
 
 void Driver::check(Status status, const char* what) const {
+  if (status == kOutOfMemory) throw OutOfMemory(kUnknownBytes, std::nullopt, failure(status, what));
   if (status != kSuccess) throw Error(failure(status, what));
 }
 
