@@ -98,6 +98,13 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(kernels, {"cublaslt_3"})
         self.assertAlmostEqual(record["loss"]["values"][0], other["loss"]["values"][0], places=5)
 
+    def test_algorithm_that_refuses_to_launch_is_left_out(self):
+        self.environment["LAPTIME_FAKE_CUBLASLT_REFUSES"] = "1"
+        self.assert_ok(self.bench(*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile"))
+        (record,) = self.stored()
+        self.assertEqual(record["status"], "ok", record["reason"])
+        self.assertNotIn("cublaslt_1", {use["kernel"] for use in record["kernels"]})
+
     def attention_kernels(self, record: dict) -> set:
         return {use["kernel"] for use in record["kernels"] if use["op"].startswith("scaled_dot_product_attention")}
 
