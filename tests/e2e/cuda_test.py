@@ -55,6 +55,12 @@ class OnTheFakeCard(ProgramTest):
     def test_list_names_the_gpu(self):
         self.assertRegex(self.line, r"^cuda +fake card, compute capability 9\.0, 4\.\d+ G.*; not tested on this GPU, but on NVIDIA H100")
 
+    def test_gpu_without_kernels_is_not_available(self):
+        self.environment["LAPTIME_FAKE_CUDA_MAJOR"] = "7"
+        done = self.bench(*TINY, "--device", "cuda")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("need a GPU of compute capability 8.0 or newer, and fake card has 7.0", done.stderr)
+
     def test_steps_agree_with_stored_values(self):
         done = self.laptime("verify", GOLDEN / "tiny_2025.safetensors", "--device", "cuda", "--mode", "eager")
         self.assert_ok(done)
