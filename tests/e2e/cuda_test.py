@@ -227,15 +227,17 @@ class OnTheFakeCard(ProgramTest):
 
     def test_record_contains_the_sensors_of_the_gpu(self):
         self.environment["LAPTIME_FAKE_NVML_REASONS"] = str(0x04 | 0x40)
-        self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))
+        self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "20", "--device", "cuda"))
         (record,) = self.stored()
         sensors = record["machine"]["sensors"]
-        self.assertEqual(sensors["power_watts"], [300.0] * 3)
-        self.assertEqual(sensors["clock_hz"], [1.98e9] * 3)
-        self.assertAlmostEqual(sensors["joules_per_step"], 2)
-        self.assertEqual(sensors["slowed_steps"], {"power cap": 3, "heat (hardware)": 3})
+        count = len(sensors["power_watts"])
+        # Steps on the fake card are far shorter than the interval between readings.
+        self.assertIn(count, range(1, 20))
+        self.assertEqual(sensors["power_watts"], [300.0] * count)
+        self.assertEqual(sensors["clock_hz"], [1.98e9] * count)
+        self.assertEqual(sensors["slowed_steps"], {"power cap": count, "heat (hardware)": count})
         self.assertIsNone(sensors["uncorrected_errors"])
-        self.assertIn("the device was slowed in 3 of 3 steps: power cap", record["verdict"]["reasons"])
+        self.assertIn(f"the device was slowed in {count} of {count} reading{'s' * (count > 1)}: power cap", record["verdict"]["reasons"])
         self.assertIn("1 other program also used the device", record["verdict"]["reasons"])
 
     def test_eager_steps_allocate_from_a_pool(self):
