@@ -280,6 +280,9 @@ class OnTheFakeCard(ProgramTest):
         self.assertTrue(0 <= idle["share"] < 1, idle)
         self.assertEqual(idle["is_launch_bound"], idle["share"] >= 0.1)
         self.assertGreater(self.finding("launch_sum", *words, "eager")["launches_s"], 0)
+        for mode, text in (("eager", r"idles [\d.]+ % of a step"), ("compile", r"idles at least [\d.]+ % of a step")):
+            done = self.laptime("profile", *TINY, *ONE_STEP, "--device", "cuda", "--verbose", *words, mode)
+            self.assertRegex(done.stdout, text)
         self.environment["LAPTIME_FAKE_CUPTI_REFUSES"] = "1"
         idle = self.finding("device_idle", *words, "eager")
         self.assertEqual(idle["watched_steps"], 0)
