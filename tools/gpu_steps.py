@@ -39,6 +39,10 @@ class Step:
     def file(self) -> str:
         return self.name.replace(" ", "_")
 
+    def limit(self, minutes_left: float = float("inf")) -> float:
+        """Returns the minutes after which the step is ended. A step that takes five times its maximum hangs."""
+        return min(max(5 * self.minutes, 5), minutes_left)
+
 
 def numbers() -> list[Step]:
     """Steps that check a card's results and its description. A time is meaningless if the result is wrong."""

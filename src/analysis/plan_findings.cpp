@@ -65,6 +65,13 @@ std::optional<StepTime> time_of_step(const Record& record) {
   return step;
 }
 
+double measured_seconds(const Record& record) {
+  const auto time = record.time.find("step");
+  return time == record.time.end()
+             ? 0
+             : time->second.total * static_cast<double>(record.stopping.steps_per_sample.value_or(1));
+}
+
 // The predicted time of a step of a planned point.
 std::optional<StepTime> predicted_step(const Record& record) {
   const std::optional<double> seconds = predicted_seconds(record, "step");
@@ -93,8 +100,9 @@ std::optional<Finding> training_of(const Record& record, const TrainingBudget& b
       if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
     }
   }
-  // Energy used by the devices, if that of the first was measured.
-  if (const auto joules = number_at(record.machine, "sensors.joules_per_step"))
+  // Energy used by the devices, if that of the first was measured. Older records have it for short runs, too.
+  const auto joules = number_at(record.machine, "sensors.joules_per_step");
+  if (joules && measured_seconds(record) >= kShortestEnergySeconds)
     values["kwh"] = steps * *joules * number_at(record.config, "ranks").value_or(1) / kJoulesOfKwh;
   return Finding{.kind = "training_time",
                  .values = std::move(values),

@@ -152,13 +152,13 @@ class Backend {
   virtual void mark(size_t index) = 0;
   // True if steps after the first one run from a recording.
   virtual bool records_steps() const { return false; }
-  // Records the work that `enqueue` enqueues, without running it. Returns null if the device cannot record or
-  // lacks the memory to hold a recording. The backend must outlive the recording.
+  // Records the work that `enqueue` enqueues, without running it. Returns null if the device cannot record.
+  // Throws OutOfMemory if it lacks the memory to hold the recording. The backend must outlive the recording.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) {
     static_cast<void>(enqueue);
     return nullptr;
   }
-  // Waits until the queue is empty. Throws Error if a launch has failed.
+  // Waits until the queue is empty. Throws Error if a launch has failed, OutOfMemory if it failed for lack of memory.
   virtual void synchronize() = 0;
   // The time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;

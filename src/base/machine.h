@@ -74,15 +74,18 @@ struct DeviceCard {
   LAPTIME_FIELDS(name, compute_capability, driver, (kBytes, memory_bytes), libraries)
 };
 
-// Sensor readings of a device during the samples of a run. Lists have one element per measured step, read after the
-// step; empty if the device does not report the value.
+// A device's counter of energy may advance in ticks of 0.1 s, so a difference over a shorter time is not used.
+inline constexpr double kShortestEnergySeconds = 2;
+
+// Sensor readings of a device during the samples of a run. Lists have one element per reading, which follows a
+// measured step; empty if the device does not report the value.
 struct DeviceSensors {
   std::vector<double> clock_hz;  // clock of the device's processor
   std::vector<double> memory_clock_hz;
   std::vector<double> power_watts;
   std::vector<double> temperature_celsius;
-  std::optional<double> joules_per_step;
-  std::map<std::string, int64_t> slowed_steps;  // number of steps at a lowered clock, by reason
+  std::optional<double> joules_per_step;        // none if the steps were too short or had long pauses between them
+  std::map<std::string, int64_t> slowed_steps;  // number of readings at a lowered clock, by reason
   std::optional<int64_t> other_processes;       // largest number of other processes on the device in any reading
   std::optional<int64_t> uncorrected_errors;    // uncorrected memory errors during the samples
 

@@ -182,8 +182,7 @@ Timeline Executor::run(Marks marks) {
   // not include that.
   if (recording_ == nullptr && backend_.records_steps()) {
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
-    if (recording_ == nullptr)
-      throw Error("the device lacks the memory to record a step; use a smaller model, batch or context");
+    LAPTIME_CHECK(recording_ != nullptr, "{} cannot record steps", backend_.name());
   }
   return timeline;
 }
@@ -209,12 +208,16 @@ std::vector<Timeline> Executor::run_recorded(int64_t count, const std::function<
     pool = std::move(pool_);
     bind_again();
   }
+  std::unique_ptr<Recording> recording;
+  try {
+    recording = backend_.record([this] { enqueue(Marks::kPhases); });
+  } catch (const OutOfMemory&) {
+    // Without a recording, no steps are returned.
+  }
   std::vector<Timeline> steps;
-  if (const std::unique_ptr<Recording> recording = backend_.record([this] { enqueue(Marks::kPhases); })) {
-    for (int64_t i = 0; i < count; ++i) {
-      before();
-      steps.push_back(run_step(recording.get(), Marks::kPhases));
-    }
+  for (int64_t i = 0; i < count && recording != nullptr; ++i) {
+    before();
+    steps.push_back(run_step(recording.get(), Marks::kPhases));
   }
   if (pool != nullptr) {
     pool_ = std::move(pool);

@@ -92,26 +92,34 @@ Trial::Trial(Backend& backend, const Signature& signature, IndexSet absent, Devi
   for (size_t i = 0; i < signature.in.size(); ++i) fill_random(backend, operands_[i], i + 1);
 }
 
-Seconds Trial::time(const Kernel& kernel) {
+Launch Trial::launch_of(const Kernel& kernel) const {
   const std::span<const TensorView> all(operands_);
-  const Launch launch{.kernel = &kernel,
-                      .attributes = &signature_.attributes,
-                      .in = all.first(signature_.in.size()),
-                      .out = all.subspan(signature_.in.size()),
-                      .workspace = workspace_,
-                      .workspace_bytes = kernel.workspace_bytes(signature_),
-                      .flops = flops_,
-                      .bytes = bytes_};
+  return {.kernel = &kernel,
+          .attributes = &signature_.attributes,
+          .in = all.first(signature_.in.size()),
+          .out = all.subspan(signature_.in.size()),
+          .workspace = workspace_,
+          .workspace_bytes = kernel.workspace_bytes(signature_),
+          .flops = flops_,
+          .bytes = bytes_};
+}
+
+void Trial::warm_up(const Kernel& kernel) {
+  if (!backend_.has_own_clock() || launched_.contains(&kernel)) return;
+  backend_.launch(launch_of(kernel));
+  backend_.synchronize();
+  launched_.insert(&kernel);
+}
+
+Seconds Trial::time(const Kernel& kernel) {
+  const Launch launch = launch_of(kernel);
   if (!backend_.has_own_clock()) {
     const Seconds begin = backend_.now();
     backend_.launch(launch);
     backend_.synchronize();
     return backend_.now() - begin;
   }
-  if (launched_.insert(&kernel).second) {
-    backend_.launch(launch);
-    backend_.synchronize();
-  }
+  warm_up(kernel);
   const Seconds once = time_in_queue(launch, 1);
   if (once >= kShortLaunch) return once;
   const double fitting = 2 * kShortLaunch / std::max(once, kShortLaunch / kMostLaunches);

@@ -27,13 +27,17 @@ class Trial {
   // Backend, signature and memory must outlive the trial.
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
+  // On a device with its own clock, launches the kernel once, untimed, unless it has run before: a first launch may
+  // load code. Throws Error if the launch fails. Does nothing on other devices.
+  void warm_up(const Kernel& kernel);
+
   // Runs the kernel, which the backend has prepared, and returns the time of a launch. On a device with its own clock,
   // the time is taken between marks around one launch, or around several launches of a short kernel, and excludes the
-  // time that the host takes to enqueue them. On such a device, the first launch of a kernel is not timed, because it
-  // may load code.
+  // time that the host takes to enqueue them; the kernel is warmed up first.
   Seconds time(const Kernel& kernel);
 
  private:
+  Launch launch_of(const Kernel& kernel) const;
   // Mean time of `launches` launches, all of which are queued before the first one starts.
   Seconds time_in_queue(const Launch& launch, int launches);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -36,17 +37,30 @@ constexpr const char* kAbovePeak =
     "the FLOP count includes masked attention, which kernels skip, or the clock was higher than when the peak was "
     "measured";
 
+// The device also uses energy between steps. Energy per step is known only if steps fill this share of the time.
+constexpr double kEnergyInSteps = 0.95;
+
+// True if nearly all of the energy used from the end of step `first` - 1 to the end of step `end` - 1 belongs to steps.
+bool knows_energy(const Measurement& run, size_t first, size_t end) {
+  Seconds busy{};
+  for (size_t i = first; i < end; ++i) busy += run.sampling.steps[i].total();
+  return busy.count() >= kShortestEnergySeconds && busy >= kEnergyInSteps * counted_time(run, first, end);
+}
+
+// The first sensor reading after a measured step.
+auto first_reading(const Measurement& run) {
+  return std::ranges::find_if(run.sensors, [&](const SensorReading& reading) {
+    return reading.steps > static_cast<size_t>(run.sampling.warmup);
+  });
+}
+
 // The sensor readings over the measured steps; none if the device has no sensors.
 std::optional<DeviceSensors> sensors_of(const Measurement& run) {
-  const auto first = static_cast<size_t>(run.sampling.warmup);
-  if (first + 1 >= run.sensors.size()) return std::nullopt;
-  // run.sensors[i] is read before step i.
-  const Sensors& before = run.sensors[first];
-  const Sensors& after = run.sensors.back();
-  const size_t steps = run.sensors.size() - first - 1;
+  const auto first = first_reading(run);
+  if (first == run.sensors.end()) return std::nullopt;
   DeviceSensors all;
-  for (size_t i = first + 1; i < run.sensors.size(); ++i) {
-    const Sensors& sensors = run.sensors[i];
+  for (auto reading = first; reading != run.sensors.end(); ++reading) {
+    const Sensors& sensors = reading->sensors;
     const auto add = [](std::vector<double>& list, const std::optional<double>& value) {
       if (value) list.push_back(*value);
     };
@@ -58,18 +72,23 @@ std::optional<DeviceSensors> sensors_of(const Measurement& run) {
     if (sensors.other_processes)
       all.other_processes = std::max(all.other_processes.value_or(0), *sensors.other_processes);
   }
-  if (before.joules && after.joules)
-    all.joules_per_step = (*after.joules - *before.joules) / static_cast<double>(steps);
-  if (before.uncorrected_errors && after.uncorrected_errors)
-    all.uncorrected_errors = *after.uncorrected_errors - *before.uncorrected_errors;
+  const SensorReading& before = *std::prev(first);  // the first of all readings is before the first step
+  const SensorReading& last = run.sensors.back();
+  if (before.sensors.uncorrected_errors && last.sensors.uncorrected_errors)
+    all.uncorrected_errors = *last.sensors.uncorrected_errors - *before.sensors.uncorrected_errors;
+  const SensorReading& begin = before.steps == static_cast<size_t>(run.sampling.warmup) ? before : *first;
+  if (begin.sensors.joules && last.sensors.joules && knows_energy(run, begin.steps, last.steps))
+    all.joules_per_step =
+        (*last.sensors.joules - *begin.sensors.joules) / static_cast<double>(last.steps - begin.steps);
   return all;
 }
 
-// Messages such as "the device was slowed in 3 of 20 steps: power cap".
-std::vector<std::string> reasons_of(const DeviceSensors& sensors, size_t steps) {
+// Messages such as "the device was slowed in 3 of 20 readings: power cap".
+std::vector<std::string> reasons_of(const DeviceSensors& sensors, size_t readings) {
   std::vector<std::string> reasons;
   for (const auto& [reason, slowed] : sensors.slowed_steps)
-    reasons.push_back(fmt::format("the device was slowed in {} of {}: {}", slowed, counted(steps, "step"), reason));
+    reasons.push_back(
+        fmt::format("the device was slowed in {} of {}: {}", slowed, counted(readings, "reading"), reason));
   if (const int64_t others = sensors.other_processes.value_or(0); others > 0)
     reasons.push_back(fmt::format("{} also used the device", counted(others, "other program")));
   if (const int64_t errors = sensors.uncorrected_errors.value_or(0); errors > 0)
@@ -318,8 +337,8 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   }
   for (const std::string& remark : record.data.remarks) record.verdict.reasons.push_back(remark);
   if (sensors) {
-    const size_t steps = run.sensors.size() - 1 - static_cast<size_t>(sampling.warmup);
-    for (std::string& reason : reasons_of(*sensors, steps)) record.verdict.reasons.push_back(std::move(reason));
+    const auto readings = static_cast<size_t>(run.sensors.end() - first_reading(run));
+    for (std::string& reason : reasons_of(*sensors, readings)) record.verdict.reasons.push_back(std::move(reason));
   }
 }
 

@@ -78,10 +78,11 @@ std::vector<Contest> open_contests(const Prepared& prepared, const Backend& back
   return contests;
 }
 
-// Prepares a kernel. Returns false if its library cannot run the signature on this device. Only the library knows
-// whether it can.
-bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend) try {
+// Prepares a kernel, and warms it up in `trial`, if any. Returns false if its library cannot run the signature on this
+// device. Only the library knows whether it can, and it may refuse as late as at a launch.
+bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend, Trial* trial) try {
   backend.prepare(kernel, signature);
+  if (trial != nullptr) trial->warm_up(kernel);
   return true;
 } catch (const Error&) {
   if (kernel.library == nullptr) throw;
@@ -89,12 +90,15 @@ bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend
 }
 
 // Prepares the kernels and removes those that are not ready.
-void prepare(Contest& contest, Backend& backend) {
+void prepare(Contest& contest, Backend& backend, Trial& trial) {
   std::vector<const Kernel*> ready;
   for (const Kernel* kernel : contest.kernels) {
-    if (is_ready(*kernel, contest.signature, backend)) ready.push_back(kernel);
+    if (is_ready(*kernel, contest.signature, backend, &trial)) ready.push_back(kernel);
   }
-  if (ready.empty()) backend.prepare(*contest.kernels.front(), contest.signature);  // throws Error with the reason
+  if (ready.empty()) {  // throws Error with the reason
+    backend.prepare(*contest.kernels.front(), contest.signature);
+    trial.warm_up(*contest.kernels.front());
+  }
   contest.kernels = std::move(ready);
 }
 
@@ -171,13 +175,13 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
   std::vector<Raced> raced;
   for (Contest& contest : contests) {
     if (const Kernel* const kernel = assumed(contest);
-        kernel != nullptr && is_ready(*kernel, contest.signature, backend)) {
+        kernel != nullptr && is_ready(*kernel, contest.signature, backend, nullptr)) {
       tried.assumed.push_back({{}, contest.key, kernel->name, 0, {}});
       continue;
     }
     Trial trial(backend, contest.signature, contest.absent, *memory);
     hopeless.remove_from(contest.kernels, contest.flops);
-    prepare(contest, backend);
+    prepare(contest, backend, trial);
     Race first(trial, contest.kernels);
     hopeless.add(contest.kernels, contest.flops, first.result);
     standings.add(contest.kernels, first.result);

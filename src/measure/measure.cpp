@@ -92,6 +92,9 @@ class LossScaleHistory {
 // Samples record launch times if that is expected to take less than this fraction of a step.
 constexpr double kLaunchMarksBelow = 0.001;
 
+// A reading takes several milliseconds, in which a GPU would idle after each step.
+constexpr Seconds kSensorInterval{0.2};
+
 class PointRun {
  public:
   PointRun(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace,
@@ -185,8 +188,10 @@ class PointRun {
     run_.cores = counters.cores();
     run_.before = counters.read();
     const auto read_sensors = [&] {
-      if (const std::optional<Sensors> sensors = backend_.sensors()) run_.sensors.push_back(*sensors);
+      if (std::optional<Sensors> sensors = backend_.sensors())
+        run_.sensors.push_back({std::move(*sensors), run_.states.size()});
     };
+    Seconds sensors_read_at{};
     read_sensors();
     StepHooks hooks;
     // Unless the number of steps is fixed, the length of warm-up is not known yet; it is at least two steps.
@@ -198,7 +203,11 @@ class PointRun {
     hooks.after = [&](int64_t step, const Timeline& timeline) {
       backend_.end_range();
       run_.states.push_back(counters.read());
-      read_sensors();
+      if (step == 0) sensors_read_at = timeline.begin;
+      if (timeline.end - sensors_read_at >= kSensorInterval) {
+        read_sensors();
+        sensors_read_at = timeline.end;
+      }
       if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); run_.finite && !loss.empty()) {
         run_.losses.push_back(number_in<float>(loss));
         run_.finite = std::isfinite(run_.losses.back());
@@ -225,6 +234,7 @@ class PointRun {
                             .mark = mark,
                             .marks_first = marks_below > 0 && marks_first(mark)},
                            hooks);
+    if (!run_.sensors.empty() && run_.sensors.back().steps < run_.states.size()) read_sensors();
     run_.loss_scaling = scales.result();
   }
 

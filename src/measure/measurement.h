@@ -38,6 +38,11 @@ struct ReachedProducts {
   double flops_per_second = 0;            // 0: no product was timed
 };
 
+struct SensorReading {
+  Sensors sensors;
+  size_t steps = 0;  // the number of steps that had ended
+};
+
 struct Measurement {
   SetupTimes setup;  // only the times for memory, weights and data
   Sampling sampling;
@@ -45,8 +50,9 @@ struct Measurement {
   int64_t cores = 0;                 // cores whose stolen time is counted; 0 if unknown
   MachineState before;               // machine counters before the first step
   std::vector<MachineState> states;  // machine counters after each step
-  std::vector<Sensors> sensors;      // before the first step and after each; empty if the device has none
-  std::vector<ClassTimes> classes;   // seconds of each step whose launches were timed, from step `first_classed` on
+  // Before the first step, after the last, and in between at most every kSensorInterval; empty if the device has none.
+  std::vector<SensorReading> sensors;
+  std::vector<ClassTimes> classes;  // seconds of each step whose launches were timed, from step `first_classed` on
   size_t first_classed = 0;
   std::optional<StepTrace> trace;  // trace of the traced steps, if requested
   int64_t traced_steps = 0;

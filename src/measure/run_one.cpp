@@ -187,7 +187,7 @@ PointResult result_of(void (Point::*work)(const Device&), const ResolvedPoint& p
   } catch (const OutOfMemory& error) {
     if (!is_reported) throw;
     fail(record, Status::kOutOfMemory, error.what());
-    record.bytes_requested = error.bytes_requested();
+    if (error.bytes_requested() > 0) record.bytes_requested = error.bytes_requested();  // 0: unknown
     record.bytes_available = error.bytes_available();
   } catch (const std::bad_alloc&) {
     if (!is_reported) throw;

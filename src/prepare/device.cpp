@@ -198,7 +198,7 @@ std::string cuda_text() {
   const std::string others = found.cards == 1 ? "" : fmt::format(", the first of {} GPUs", found.cards);
   const std::string tested = std::ranges::find(kTestedCards, card.name) == std::end(kTestedCards)
                                  ? fmt::format("not tested on this GPU, but on {}", joined(kTestedCards, " and "))
-                                 : fmt::format("tested on this GPU model on {}", kTested);
+                                 : fmt::format("an earlier build was tested on this GPU model on {}", kTested);
   return fmt::format("{}, compute capability {}, {}{}, {}, {}, {}; {}", card.name, card.compute_capability,
                      format_bytes(card.memory_bytes), others, library_text(cuda::kBlasName, found.blas_version),
                      library_text(cuda::kDnnName, found.dnn_version), library_text(cuda::kNcclName, found.nccl_version),

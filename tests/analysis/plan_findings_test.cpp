@@ -92,11 +92,21 @@ TEST(TrainingTime, WholeNumberOfStepsIsNotRoundedUp) {
 
 TEST(TrainingTime, ReportsEnergyMeasuredByASensor) {
   Record record = measured(1);
+  record.time["step"].total = 4;
   EXPECT_FALSE(training_time(record, {.tokens = 10'240})->has("kwh"));
   record.machine.json()["sensors"] = Json{{"joules_per_step", 720.0}};
   EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 10 * 720 / 3.6e6);
   record.config.json()["ranks"] = 2;  // the sensor is that of one of the devices
   EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 2 * 10 * 720 / 3.6e6);
+}
+
+TEST(TrainingTime, HidesEnergyMeasuredOverAShortTime) {
+  Record record = measured(0.0173);
+  record.machine.json()["sensors"] = Json{{"joules_per_step", 16.35}};  // 947 W, which the card cannot draw
+  record.time["step"].total = 0.173;
+  EXPECT_FALSE(training_time(record, {.tokens = 1e9})->has("kwh"));
+  record.stopping.steps_per_sample = 20;
+  EXPECT_TRUE(training_time(record, {.tokens = 1e9})->has("kwh"));
 }
 
 TEST(TrainingTime, NeedsATimedTrainingStep) {

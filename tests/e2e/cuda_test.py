@@ -55,6 +55,12 @@ class OnTheFakeCard(ProgramTest):
     def test_list_names_the_gpu(self):
         self.assertRegex(self.line, r"^cuda +fake card, compute capability 9\.0, 4\.\d+ G.*; not tested on this GPU, but on NVIDIA H100")
 
+    def test_gpu_without_kernels_is_not_available(self):
+        self.environment["LAPTIME_FAKE_CUDA_MAJOR"] = "7"
+        done = self.bench(*TINY, "--device", "cuda")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("need a GPU of compute capability 8.0 or newer, and fake card has 7.0", done.stderr)
+
     def test_steps_agree_with_stored_values(self):
         done = self.laptime("verify", GOLDEN / "tiny_2025.safetensors", "--device", "cuda", "--mode", "eager")
         self.assert_ok(done)
@@ -97,6 +103,13 @@ class OnTheFakeCard(ProgramTest):
         kernels = {use["kernel"] for use in other["kernels"] if use["op"] in ("linear", "matmul")}
         self.assertEqual(kernels, {"cublaslt_3"})
         self.assertAlmostEqual(record["loss"]["values"][0], other["loss"]["values"][0], places=5)
+
+    def test_algorithm_that_refuses_to_launch_is_left_out(self):
+        self.environment["LAPTIME_FAKE_CUBLASLT_REFUSES"] = "1"
+        self.assert_ok(self.bench(*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile"))
+        (record,) = self.stored()
+        self.assertEqual(record["status"], "ok", record["reason"])
+        self.assertNotIn("cublaslt_1", {use["kernel"] for use in record["kernels"]})
 
     def attention_kernels(self, record: dict) -> set:
         return {use["kernel"] for use in record["kernels"] if use["op"].startswith("scaled_dot_product_attention")}
@@ -201,17 +214,30 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(record["status"], "out_of_memory", record["reason"])
         self.assertEqual(record["bytes_available"], 50_000)
 
+    def test_recording_that_does_not_fit_is_out_of_memory(self):
+        words = [*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile"]
+        self.assert_ok(self.bench(*words))
+        held = self.stored()[0]["memory"]["peak_bytes"]
+        self.environment["LAPTIME_FAKE_CUDA_TAKEN"] = str((4 << 30) - (32 << 20) - held)
+        self.assert_ok(self.bench(*words))
+        record = self.stored()[-1]
+        self.assertEqual(record["status"], "out_of_memory", record["reason"])
+        self.assertIn("cuGraphInstantiate failed", record["reason"])
+        self.assertIsNone(record["bytes_requested"])
+
     def test_record_contains_the_sensors_of_the_gpu(self):
         self.environment["LAPTIME_FAKE_NVML_REASONS"] = str(0x04 | 0x40)
-        self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))
+        self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "20", "--device", "cuda"))
         (record,) = self.stored()
         sensors = record["machine"]["sensors"]
-        self.assertEqual(sensors["power_watts"], [300.0] * 3)
-        self.assertEqual(sensors["clock_hz"], [1.98e9] * 3)
-        self.assertAlmostEqual(sensors["joules_per_step"], 2)
-        self.assertEqual(sensors["slowed_steps"], {"power cap": 3, "heat (hardware)": 3})
+        count = len(sensors["power_watts"])
+        # Steps on the fake card are far shorter than the interval between readings.
+        self.assertIn(count, range(1, 20))
+        self.assertEqual(sensors["power_watts"], [300.0] * count)
+        self.assertEqual(sensors["clock_hz"], [1.98e9] * count)
+        self.assertEqual(sensors["slowed_steps"], {"power cap": count, "heat (hardware)": count})
         self.assertIsNone(sensors["uncorrected_errors"])
-        self.assertIn("the device was slowed in 3 of 3 steps: power cap", record["verdict"]["reasons"])
+        self.assertIn(f"the device was slowed in {count} of {count} reading{'s' * (count > 1)}: power cap", record["verdict"]["reasons"])
         self.assertIn("1 other program also used the device", record["verdict"]["reasons"])
 
     def test_eager_steps_allocate_from_a_pool(self):
@@ -254,6 +280,9 @@ class OnTheFakeCard(ProgramTest):
         self.assertTrue(0 <= idle["share"] < 1, idle)
         self.assertEqual(idle["is_launch_bound"], idle["share"] >= 0.1)
         self.assertGreater(self.finding("launch_sum", *words, "eager")["launches_s"], 0)
+        for mode, text in (("eager", r"idles [\d.]+ % of a step"), ("compile", r"idles at least [\d.]+ % of a step")):
+            done = self.laptime("profile", *TINY, *ONE_STEP, "--device", "cuda", "--verbose", *words, mode)
+            self.assertRegex(done.stdout, text)
         self.environment["LAPTIME_FAKE_CUPTI_REFUSES"] = "1"
         idle = self.finding("device_idle", *words, "eager")
         self.assertEqual(idle["watched_steps"], 0)

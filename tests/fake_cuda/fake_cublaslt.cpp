@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -285,6 +286,9 @@ BlasStatus cublasLtMatmul(BlasHandle, BlasProductHandle product, const void* alp
   const uint64_t number = algorithm->data[0];
   if (number == 0 || number > kAlgorithms || *static_cast<const float*>(alpha) != 1) return kInvalidValue;
   if (!is_possible(*product, *a_layout, *b_layout, *c_layout, *d_layout)) return kNotSupported;
+  // LAPTIME_FAKE_CUBLASLT_REFUSES=N: algorithm N is proposed, but refuses to run.
+  const char* const refused = std::getenv("LAPTIME_FAKE_CUBLASLT_REFUSES");
+  if (refused != nullptr && std::strtoull(refused, nullptr, 10) == number) return kNotSupported;
   if (workspace_of(number, *d_layout) > workspace_bytes) return kInvalidValue;
   if (product->epilogue == blas::kEpilogueBias && product->bias == nullptr) return kInvalidValue;
   // If the product is in place, C and D must have the same column stride.

@@ -155,8 +155,13 @@ Status cuDeviceGetUuid_v2(DeviceUuid* uuid, DeviceNumber device) {
   uuid->bytes[15] = static_cast<unsigned char>(0xFA + device);
   return kSuccess;
 }
+// LAPTIME_FAKE_CUDA_MAJOR: the first number of the compute capability; 9 by default.
 Status cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
-  *value = attribute == 75 ? 9 : attribute == 115 ? 1 : attribute == 38 ? 1 << 20 : 0;
+  const char* const major = std::getenv("LAPTIME_FAKE_CUDA_MAJOR");
+  *value = attribute == 75    ? (major == nullptr ? 9 : std::atoi(major))
+           : attribute == 115 ? 1
+           : attribute == 38  ? 1 << 20
+                              : 0;
   return kSuccess;
 }
 Status cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) { return *bytes = kMemoryBytes, kSuccess; }

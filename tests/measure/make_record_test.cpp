@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/json.h"
+#include "base/json_path.h"
 #include "config/fields_json.h"
 #include "model/parameters.h"
 #include "record/metrics.h"
@@ -74,6 +75,30 @@ class MakeRecord : public testing::Test {
   Record described_;
   Measurement run_;
 };
+
+TEST_F(MakeRecord, StatesEnergyOnlyOfLongStepsWithoutPauses) {
+  run_.sensors = {{{.joules = 50}, 0}, {{.joules = 100}, 1}, {{.joules = 300}, 3}};
+  const auto energy = [&](double seconds, double pause) {
+    Seconds at{100};
+    for (Timeline& step : run_.sampling.steps) {
+      step.begin = at + Seconds{pause};
+      at = step.end = step.begin + Seconds{seconds};
+    }
+    return number_at(record().machine, "sensors.joules_per_step");
+  };
+  EXPECT_EQ(energy(1, 0.01), 100);
+  EXPECT_EQ(energy(0.9, 0.01), std::nullopt);
+  EXPECT_EQ(energy(1, 0.1), std::nullopt);
+  run_.sensors.erase(run_.sensors.begin() + 1);  // the energy of warm-up cannot be told from that of the samples
+  EXPECT_EQ(energy(1, 0.01), std::nullopt);
+}
+
+TEST_F(MakeRecord, ListsSensorReadingsOfMeasuredStepsOnly) {
+  run_.sensors = {{{.power_watts = 1}, 0}, {{.power_watts = 2}, 1}, {{.power_watts = 3, .slowed_by = {"heat"}}, 3}};
+  const Json sensors = record().machine.json()["sensors"];
+  EXPECT_EQ(sensors["power_watts"], Json::array({3.0}));
+  EXPECT_EQ(sensors["slowed_steps"], Json({{"heat", 1}}));
+}
 
 TEST_F(MakeRecord, PhasesAndResidueAddUpToTheStep) {
   const Record result = record();

@@ -21,7 +21,7 @@ def compared(*rows, fine=True):
 
 def record(status="ok", **config):
     return {"status": status, "name": "a point", "config": {"pass": "step"} | config, "machine": {"card": {"name": "a card"}},
-            "memory": {"predicted_peak_bytes": None, "reserved_bytes": None},
+            "memory": {"predicted_peak_bytes": None, "peak_bytes": None, "reserved_bytes": None},
             "flops": {"mfu_datasheet": 0.46, "mfu_measured": 0.44}, "time": {}}
 
 
@@ -81,6 +81,11 @@ class Kernels(unittest.TestCase):
         self.assertEqual(gpu_verdicts.of_bandwidth("norms", self.CSV, ("rms_norm",)).got, "70.0 %")
         self.assertEqual(gpu_verdicts.of_bandwidth("norms", "", ("rms_norm",)).verdict, "not measured")
 
+    def test_adamw_covers_updates_that_also_store_a_copy(self):
+        text = self.CSV + "a,kernels,,0.4,0.1,,0.9,3,adamw_with_copy:one_pass\n"
+        rows = gpu_verdicts.verdicts({"kernels of a step": text}, {}, [])
+        self.assertEqual([v.got for v in rows if v.wish.startswith("AdamW")], ["85.0 %"])
+
     def test_judges_the_worst_product(self):
         text = "180 products, 2 below 95.0 % of the best; least 93.2 % (bfloat16 small head forward)"
         self.assertEqual(found([gpu_verdicts.products(text)]), [("93.2 %", "missed")])
@@ -90,14 +95,16 @@ class Kernels(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    def test_judges_the_worst_point_and_ignores_small_ones(self):
-        def point(predicted, reserved):
-            return record() | {"memory": {"predicted_peak_bytes": predicted, "reserved_bytes": reserved}}
+    def test_judges_the_worst_peak_and_only_states_what_pools_reserve(self):
+        def point(predicted, peak, reserved, mode="eager"):
+            return record(mode=mode) | {"memory": {"predicted_peak_bytes": predicted, "peak_bytes": peak,
+                                                   "reserved_bytes": reserved}}
 
-        good = [point(100 << 30, 101 << 30), point(1 << 20, 3 << 20)]
-        verdict = gpu_verdicts.predicted_memory(good)
-        self.assertEqual((verdict.got, verdict.verdict), ("1.0 % at most, of 1 points (a point)", "ok"))
-        self.assertEqual(gpu_verdicts.predicted_memory([*good, point(4 << 30, 3 << 30)]).verdict, "missed")
+        good = [point(100 << 30, 101 << 30, 202 << 30), point(100 << 30, 100 << 30, 100 << 30, "compile"),
+                point(1 << 20, 3 << 20, 3 << 20), record(mode="eager")]
+        self.assertEqual(found(gpu_verdicts.memory(good)), [("1.0 % at most, of 2 points (a point)", "ok"),
+                                                            ("100.0 % at most, of 1 points (a point)", "ok")])
+        self.assertEqual(gpu_verdicts.memory([*good, point(4 << 30, 3 << 30, 3 << 30)])[0].verdict, "missed")
 
     def test_requires_a_result_for_every_size(self):
         points = [
@@ -118,6 +125,10 @@ class Steps(unittest.TestCase):
         self.assertEqual(gpu_verdicts.of_steps("x", ["passed", "open"]).verdict, "not measured")
         self.assertEqual(gpu_verdicts.of_steps("x", ["failed", "open"]).verdict, "missed")
         self.assertEqual(gpu_verdicts.of_steps("x", []).verdict, "not measured")
+
+    def test_no_step_outlives_the_run(self):
+        step = gpu_steps.Step("x", "numbers", [], 2)
+        self.assertEqual([step.limit(), step.limit(30), step.limit(3)], [10, 10, 3])
 
     def test_every_verdict_names_an_existing_step(self):
         steps = gpu_steps.steps(Path("folder"), Path("laptime"), True) + gpu_steps.wishes(Path("folder"), Path("laptime"), True)

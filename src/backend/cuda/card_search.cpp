@@ -24,6 +24,7 @@ namespace laptime::cuda {
 namespace {
 
 constexpr int kTimeoutMs = 60'000;  // a driver that has to initialise the cards may take many seconds
+constexpr int kOldestCard = 80;     // the oldest that the image has code for (cmake/cuda_kernels.cmake)
 constexpr char kSeparator = '\0';   // between fields
 
 CardSearch ask_driver() {
@@ -31,6 +32,9 @@ CardSearch ask_driver() {
   if (found.driver == nullptr) return {std::nullopt, found.missing};
   try {
     const Card card = nth_card(*found.driver, 0);
+    if (card.compute_capability < kOldestCard)
+      return {std::nullopt, fmt::format("the kernels need a GPU of compute capability 8.0 or newer, and {} has {}.{}",
+                                        card.name, card.compute_capability / 10, card.compute_capability % 10)};
     const std::shared_ptr<const Blas> blas = find_blas();
     const std::shared_ptr<const Dnn> dnn = card.compute_capability < kOldestDnnCard ? nullptr : find_dnn();
     return {card,

@@ -249,11 +249,20 @@ void CudaBackend::record(Mark& mark, StreamHandle stream) {
 }
 
 void CudaBackend::note_failure(Status status, const char* what) {
-  if (status != kSuccess) note_failure(driver_->failure(status, what));
+  if (status == kSuccess) return;
+  if (failure_.empty()) lacks_memory_ = status == kOutOfMemory;
+  note_failure(driver_->failure(status, what));
 }
 
 void CudaBackend::note_failure(const std::string& failure) {
   if (failure_.empty()) failure_ = failure;
+}
+
+void CudaBackend::throw_failure() {
+  if (failure_.empty()) return;
+  const std::string failure = std::exchange(failure_, {});
+  if (std::exchange(lacks_memory_, false)) throw OutOfMemory(kUnknownBytes, std::nullopt, failure);
+  throw Error(failure);
 }
 
 DeviceAddress CudaBackend::allocate_bytes(size_t bytes) const {
@@ -376,9 +385,8 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqu
   const Status made = ended == kSuccess ? driver_->cuGraphInstantiate(&recording->exec, graph, 0) : kSuccess;
   if (graph != nullptr) driver_->cuGraphDestroy(graph);
   if (thrown) std::rethrow_exception(thrown);
-  if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
+  throw_failure();
   driver_->check(ended, "cuStreamEndCapture");
-  if (made == kOutOfMemory) return nullptr;
   driver_->check(made, "cuGraphInstantiate");
   return recording;
 }
@@ -395,7 +403,7 @@ void CudaBackend::synchronize() {
   } else {
     communication_->synchronize();
   }
-  if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
+  throw_failure();
   for (Mark* const mark : pending_) mark->time = origin_time_ + since_origin(mark->event);
   pending_.clear();
   if (communication_ != nullptr) communication_->take_times();

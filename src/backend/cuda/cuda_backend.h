@@ -59,7 +59,7 @@ class CudaBackend : public Backend {
   void mark(size_t index) override;
   bool records_steps() const override { return options_.records_steps; }
   std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override;
-  void synchronize() override;  // throws Error if a launch has failed since the last call
+  void synchronize() override;  // throws Error or OutOfMemory if a launch has failed since the last call
   Seconds time_of_mark(size_t index) const override { return marks_.at(index).time; }
   bool has_own_clock() const override { return true; }
   Seconds now() override;
@@ -134,6 +134,7 @@ class CudaBackend : public Backend {
   Seconds shortest_run(const std::function<void()>& enqueue);
   void note_failure(Status status, const char* what);
   void note_failure(const std::string& failure);
+  void throw_failure();  // throws the first noted failure, if any, as Error or OutOfMemory
 
   std::shared_ptr<const Driver> driver_;
   Card card_;
@@ -157,6 +158,7 @@ class CudaBackend : public Backend {
   Seconds origin_time_{};
   std::vector<std::unique_ptr<Seconds>> pauses_;  // durations of pauses; a recording reads them on each run
   std::string failure_;                           // the first error of a launch since the last synchronize()
+  bool lacks_memory_ = false;                     // true if that error is a lack of memory
 };
 
 }  // namespace laptime::cuda

@@ -23,8 +23,13 @@ struct Advice {
   const char* text;
 };
 constexpr Advice kAdvice[] = {
+    {kOutOfMemory, "use a smaller model, batch or context"},
     {46, "another program may be using the GPU exclusively; see nvidia-smi"},
+    {200, "the driver may be too old for this program; update it"},
+    {209,
+     "the program has no kernels for this GPU; it may have been built for other GPUs (LAPTIME_CUDA_ARCHITECTURES)"},
     {214, "the GPU's memory has an uncorrectable error; see nvidia-smi -q -d ECC, and reset the GPU"},
+    {222, "the driver is older than the CUDA toolkit that built this program; update the driver"},
     {700, "a laptime kernel accessed memory out of bounds; please report this with the command that you ran"},
     {702,
      "a kernel ran longer than the system allows, as on a GPU that drives a display; use a smaller model or context"},
@@ -96,6 +101,7 @@ std::string Driver::failure(Status status, const char* what) const {
 }
 
 void Driver::check(Status status, const char* what) const {
+  if (status == kOutOfMemory) throw OutOfMemory(kUnknownBytes, std::nullopt, failure(status, what));
   if (status != kSuccess) throw Error(failure(status, what));
 }
 

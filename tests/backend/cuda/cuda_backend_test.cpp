@@ -274,13 +274,12 @@ TEST_F(Cuda, LaunchesRunAfterAFailedRecording) {
   EXPECT_THAT(squares.values(), Each(16.0F));
 }
 
-TEST_F(Cuda, RecordReturnsNullIfMemoryIsFull) {
+TEST_F(Cuda, RecordThrowsOutOfMemoryIfMemoryIsFull) {
   CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
   Squares squares(backend);
   setenv("LAPTIME_FAKE_CUDA_TAKEN", std::to_string(int64_t{4} << 30).c_str(), 1);
-  const std::unique_ptr<Recording> recording = backend.record([&] { squares.enqueue(); });
+  EXPECT_THROW(backend.record([&] { squares.enqueue(); }), OutOfMemory);
   unsetenv("LAPTIME_FAKE_CUDA_TAKEN");
-  EXPECT_EQ(recording, nullptr);
   squares.enqueue();
   EXPECT_THAT(squares.values(), Each(4.0F));
 }
@@ -392,6 +391,15 @@ TEST_F(Cuda, FailedLaunchThrowsAtTheNextWait) {
     EXPECT_THAT(error.what(), HasSubstr("unknown_kernel failed: named symbol not found"));
   }
   backend->synchronize();  // does not throw, because the error has been reported
+}
+
+TEST_F(Cuda, LaunchThatLacksMemoryThrowsOutOfMemory) {
+  auto driver = std::make_shared<cuda::Driver>(*found_.driver);
+  driver->cuLaunchKernel = [](auto...) { return cuda::kOutOfMemory; };
+  CudaBackend backend(driver, {}, cuda::nth_card(*driver, 0), kernels_, kImage);
+  Squares squares(backend);
+  squares.enqueue();
+  EXPECT_THROW(backend.synchronize(), OutOfMemory);
 }
 
 }  // namespace
