@@ -28,8 +28,8 @@ std::vector<Made> counted(const Plan& plan, int64_t d_model, const ParallelLayou
     const Buffer& buffer = plan.buffers[static_cast<size_t>(index)];
     if (buffer.lifetime != Lifetime::kStep || !counts(buffer.role)) return;
     const Shape& shape = buffer.type.shape();
-    const bool is_divided = buffer.role == Role::kActivation && shape.rank() > 0 && shape.back() == d_model &&
-                            region.part != "attn" && region.part != "ffn" && region.part != "lm_head";
+    const bool is_divided =
+        buffer.role == Role::kActivation && shape.rank() > 0 && divides_rows(region, shape.back(), d_model);
     const auto bytes = static_cast<double>(buffer.bytes);
     all[static_cast<size_t>(index)] = {is_divided ? bytes / static_cast<double>(layout.tensor) : bytes, region.layer};
   };
@@ -41,6 +41,10 @@ std::vector<Made> counted(const Plan& plan, int64_t d_model, const ParallelLayou
 }
 
 }  // namespace
+
+bool divides_rows(const Region& region, int64_t columns, int64_t d_model) {
+  return columns == d_model && region.part != "attn" && region.part != "ffn" && region.part != "lm_head";
+}
 
 PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t d_model,
                                        const ParallelLayout& layout) {

@@ -116,7 +116,6 @@ Launches planned_launches(DescribedRun run, int64_t micro_batches) {
   const double rate = attention_rate(run.attention, machine);
   const double speedup = product_speedup(run.product_bits, machine);
   Launches launches;
-  // Between products, tensor-parallel ranks divide the sequence (Korthikanti et al. 2022).
   const auto tensor = static_cast<double>(run.step.layout.tensor);
   for (const PlanStep& step : share.plan.steps) {
     if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
@@ -134,7 +133,7 @@ Launches planned_launches(DescribedRun run, int64_t micro_batches) {
       bytes *= kParallelLoss;
     LaunchWork work = work_of(*step.kernel->op, step.in, step.out, step.flops, bytes);
     if (in_layer && work.kind == LaunchWork::Kind::kOther && !is_update &&
-        work.written.columns == share.config.model.d_model) {
+        divides_rows(step.region, work.written.columns, share.config.model.d_model)) {
       work.flops /= tensor;
       work.bytes /= tensor;
     }
