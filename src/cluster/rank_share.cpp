@@ -217,9 +217,9 @@ RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& 
 size_t SharePlans::index_of(const DescribedRun& run) {
   const ParallelLayout& layout = run.step.layout;
   const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
                   static_cast<int>(run.attention), run.product_bits, run.stores_16_bits, run.all_16_bits,
-                  layout.context, layout.tensor * layout.pipeline > 1, sharers_of_sum(run));
+                  layout.context, layout.tensor, layout.tensor * layout.pipeline > 1, sharers_of_sum(run));
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   shares_.push_back(share_launches(run));

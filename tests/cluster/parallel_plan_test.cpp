@@ -124,6 +124,28 @@ TEST(ParallelPlan, SizesEqualToDModelAreNotDividedTwice) {
   }
 }
 
+TEST(ParallelPlan, EqualSharesOfDifferentTensorRanksDiffer) {
+  const auto time = [](const char* heads, const char* d_ff, const char* vocab, int64_t tensor, SharePlans& plans) {
+    const RunConfig config = resolve({{"model", "custom"},
+                                      {"d-model", "512"},
+                                      {"num-heads", heads},
+                                      {"head-dim", "64"},
+                                      {"d-ff", d_ff},
+                                      {"vocab", vocab},
+                                      {"num-layers", "4"},
+                                      {"batch", "8"},
+                                      {"device", "roofline:h100"}})
+                                 .config;
+    const ParallelPlan plan =
+        plan_parallel(config, Program::kMegatron, choice(2 * tensor, tensor, Shard::kNone), plans);
+    EXPECT_EQ(plan.refusal, "");
+    return plan.time.step;
+  };
+  SharePlans both, alone;
+  time("8", "2048", "8192", 2, both);
+  EXPECT_DOUBLE_EQ(time("16", "4096", "16384", 4, both), time("16", "4096", "16384", 4, alone));
+}
+
 TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   SharePlans plans;
   const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);
