@@ -127,12 +127,13 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   }
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
-  if (stored.frees_gradients && !accumulates) {
-    if (bytes.gradients + late > bytes.activations + bytes.loss) {
+  if (stored.frees_gradients) {
+    const double growing = accumulates ? 0 : bytes.gradients;
+    if (growing + late > bytes.activations + bytes.loss) {
       bytes.activations = late;
       bytes.loss = 0;
     } else {
-      bytes.gradients = 0;
+      bytes.gradients -= growing;
     }
   }
   bytes.framework = layout.ranks > 1 ? kBuffers : 0;

@@ -44,6 +44,37 @@ TEST(ParallelBytes, SlowMatchesTheBytesOfAPlanOfAllLayers) {
   }
 }
 
+TEST(ParallelBytes, ClippingSquaresAWholeGradient) {
+  SharePlans plans;
+  struct Case {
+    const char *edition, *mode, *micro_batches;
+  };
+  for (const auto& [edition, mode, micro_batches] :
+       {Case{"qwen3", "eager", "1"}, Case{"gpt2", "compile", "1"}, Case{"gpt2", "compile", "2"}}) {
+    const RunConfig config = resolve({{"edition", edition},
+                                      {"model", "custom"},
+                                      {"d-model", "256"},
+                                      {"d-ff", "768"},
+                                      {"num-heads", "4"},
+                                      {"num-layers", "8"},
+                                      {"vocab", "32768"},
+                                      {"context", "16"},
+                                      {"batch", "2"},
+                                      {"mode", mode},
+                                      {"micro-batches", micro_batches},
+                                      {"clip-norm", "1"},
+                                      {"device", "roofline:h100"}})
+                                 .config;
+    ParallelChoice alone;
+    alone.micro_batches = config.micro_batches;
+    const ParallelPlan plan = plan_parallel(config, Program::kLaptime, alone, plans);
+    EXPECT_EQ(plan.refusal, "");
+    const Prepared all_layers = prepare(config, find_device(config), {});
+    const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
+    EXPECT_NEAR(plan.bytes.allocated() / peak, 1, 0.02) << edition << ' ' << mode << ' ' << micro_batches;
+  }
+}
+
 TEST(ParallelBytes, CompiledStepThatDoesNotFitRecomputesCheapOps) {
   SharePlans plans;
   const RunConfig config = resolve({{"model", "2.7B"},
