@@ -9,6 +9,7 @@
 #include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
 #include "prepare/resolved_point.h"
+#include "prepare/time_forecast.h"
 
 namespace laptime {
 namespace {
@@ -47,11 +48,6 @@ double bytes_in_16_bits(const PlanStep& step) {
 constexpr double kParallelLoss = 3;
 bool writes_loss_out(const DescribedRun& run) {
   return run.program == Program::kPyTorchEager && run.step.layout.tensor * run.step.layout.pipeline > 1;
-}
-
-// True for an elementwise launch that the program fuses with softmax, that is, for scaling or masking.
-bool is_fused(const PlanStep& step, Program program) {
-  return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
 }
 
 // True if the step adds a gradient of a parameter to another.

@@ -1,4 +1,5 @@
-// Compares the bytes of a rank, which plan_parallel extrapolates from two layers, with plans of all layers.
+// Compares the bytes and the time of a rank, which plan_parallel extrapolates from two layers, with plans of all
+// layers.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "prepare/device.h"
 #include "prepare/prepare.h"
 #include "prepare/resolved_point.h"
+#include "prepare/time_forecast.h"
 
 namespace laptime {
 namespace {
@@ -41,6 +43,31 @@ TEST(ParallelBytes, SlowMatchesTheBytesOfAPlanOfAllLayers) {
     const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
     EXPECT_NEAR(plan.bytes.allocated() / peak, 1, 0.02) << one.edition << ' ' << one.dtype << ' ' << one.mode << ' '
                                                         << one.recompute << ' ' << one.lower << ' ' << one.batch;
+  }
+}
+
+// Of Megatron, a plan of all layers also counts casts, which its 16-bit values do not need.
+TEST(ParallelTime, OneRankTakesAsLongAsAPlanOfAllLayers) {
+  SharePlans plans;
+  for (const Program program :
+       {Program::kLaptime, Program::kPyTorchEager, Program::kPyTorchCompile, Program::kMegatron}) {
+    for (const char* optimizer : {"2025", "torch"}) {
+      const RunConfig config = resolve({{"model", "small"},
+                                        {"context", "128"},
+                                        {"batch", "1"},
+                                        {"dtype", "bfloat16"},
+                                        {"optimizer", optimizer},
+                                        {"clip-norm", "1"},
+                                        {"device", "roofline:h100"}})
+                                   .config;
+      const ParallelPlan plan = plan_parallel(config, program, ParallelChoice(), plans);
+      const RunConfig own = config_as(plan.run.config, program);
+      const Device device = find_device_of(own, program);
+      const Prepared all_layers = prepare(own, device, {});
+      double seconds = 0;
+      for (const ForecastLaunch& launch : TimeForecast::of(device, {})->of(all_layers.plan)) seconds += launch.seconds;
+      EXPECT_NEAR(plan.time.step / seconds, 1, 0.03) << name_of(program) << ' ' << optimizer;
+    }
   }
 }
 
