@@ -102,6 +102,37 @@ TEST(ParallelBytes, ClippingSquaresAWholeGradient) {
   }
 }
 
+// The machine has no links, so that only the bytes are predicted.
+TEST(ParallelBytes, ReductionsNeedABucket) {
+  SharePlans plans;
+  for (const Choice<Shard>& shard : choices_of(Shard{})) {
+    for (const char* mode : {"eager", "compile"}) {
+      RunConfig config = resolve({{"edition", "qwen3"},
+                                  {"model", "custom"},
+                                  {"d-model", "512"},
+                                  {"d-ff", "1536"},
+                                  {"num-heads", "8"},
+                                  {"num-layers", "8"},
+                                  {"vocab", "32768"},
+                                  {"context", "64"},
+                                  {"batch", "4"},
+                                  {"mode", mode},
+                                  {"device", "roofline:epyc-9554"}})
+                             .config;
+      ParallelChoice two;
+      two.layout.ranks = 2;
+      two.layout.shard = shard.value;
+      const double predicted = plan_parallel(config, Program::kLaptime, two, plans).bytes.allocated();
+      config.device = "cpu";
+      config.ranks = 2;
+      config.shard = shard.value;
+      const Prepared all_layers = prepare(config, find_device(config), {});
+      const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
+      EXPECT_NEAR(predicted / peak, 1, 0.05) << name_of(shard.value) << ' ' << mode;
+    }
+  }
+}
+
 TEST(ParallelBytes, CompiledStepThatDoesNotFitRecomputesCheapOps) {
   SharePlans plans;
   const RunConfig config = resolve({{"model", "2.7B"},
