@@ -352,7 +352,6 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
   if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
   described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});
-  described.step.groups_updates = config.optimizer == Optimizer::kTorch;
   described.all_16_bits = has_any(dtype, {"adam in bf16", "true"});
   if (has(dtype, "moments in bf16")) config.moments = MomentType::kBFloat16;
 

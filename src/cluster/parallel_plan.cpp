@@ -56,7 +56,6 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
   step.parameters = static_cast<double>(summarize(model).parameter_count);
   step.value_bytes = activation_bytes(config.dtype);
-  step.groups_updates = config.optimizer == Optimizer::kTorch;
   return run;
 }
 

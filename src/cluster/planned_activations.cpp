@@ -28,8 +28,8 @@ std::vector<Made> counted(const Plan& plan, int64_t d_model, const ParallelLayou
     const Buffer& buffer = plan.buffers[static_cast<size_t>(index)];
     if (buffer.lifetime != Lifetime::kStep || !counts(buffer.role)) return;
     const Shape& shape = buffer.type.shape();
-    const bool is_divided = buffer.role == Role::kActivation && shape.rank() > 0 && shape.back() == d_model &&
-                            region.part != "attn" && region.part != "ffn" && region.part != "lm_head";
+    const bool is_divided =
+        buffer.role == Role::kActivation && shape.rank() > 0 && divides_rows(region, shape.back(), d_model);
     const auto bytes = static_cast<double>(buffer.bytes);
     all[static_cast<size_t>(index)] = {is_divided ? bytes / static_cast<double>(layout.tensor) : bytes, region.layer};
   };
@@ -42,18 +42,23 @@ std::vector<Made> counted(const Plan& plan, int64_t d_model, const ParallelLayou
 
 }  // namespace
 
+bool divides_rows(const Region& region, int64_t columns, int64_t d_model) {
+  return columns == d_model && region.part != "attn" && region.part != "ffn" && region.part != "lm_head";
+}
+
 PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t d_model,
                                        const ParallelLayout& layout) {
   std::vector<Made> all = counted(plan, d_model, layout);
   PlannedActivations planned;
-  double alive = 0, gradients = 0;             // bytes alive now, and when the optimizer begins
-  double in_layer = 0, outside = 0, late = 0;  // peaks: in the last layer, outside it, and once its backward is done
+  double alive = 0, settled = 0, gradients = 0;  // bytes alive now, after the last step, and before the optimizer
+  double in_layer = 0, outside = 0, late = 0;    // peaks: in the last layer, outside it, and once its backward is done
   bool is_backward = false, is_late = false, is_optimizer = false;
   for (const Action& action : plan.actions) {
     const auto index = static_cast<size_t>(action.index);
     if (action.kind != Action::Kind::kStep) {
       all[index].is_alive = action.kind == Action::Kind::kAlloc;
       alive += all[index].is_alive ? all[index].bytes : -all[index].bytes;
+      if (action.kind == Action::Kind::kFree) settled = alive;  // an allocation is for the next step
       continue;
     }
     const PlanStep& step = plan.steps[index];
@@ -72,7 +77,8 @@ PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t
       }
     }
     is_late = is_late || (is_backward_of_layer && !is_in_last);
-    if (step.phase == Phase::kOptimizer && !std::exchange(is_optimizer, true)) gradients = alive;
+    if (step.phase == Phase::kOptimizer && !std::exchange(is_optimizer, true)) gradients = settled;
+    settled = alive;
     double& peak = is_late ? late : is_in_last ? in_layer : outside;
     peak = std::max(peak, alive);
   }

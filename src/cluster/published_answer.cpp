@@ -194,7 +194,7 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
               step.parameters,
               step.network_bandwidth,
               one.described.is_recorded,
-              step.groups_updates,
+              groups_updates(one.described.program, one.described.config.optimizer),
               step.kv_width});
   }
   Table launches{

@@ -9,6 +9,7 @@
 #include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
 #include "prepare/resolved_point.h"
+#include "prepare/time_forecast.h"
 
 namespace laptime {
 namespace {
@@ -47,11 +48,6 @@ double bytes_in_16_bits(const PlanStep& step) {
 constexpr double kParallelLoss = 3;
 bool writes_loss_out(const DescribedRun& run) {
   return run.program == Program::kPyTorchEager && run.step.layout.tensor * run.step.layout.pipeline > 1;
-}
-
-// True for an elementwise launch that the program fuses with softmax, that is, for scaling or masking.
-bool is_fused(const PlanStep& step, Program program) {
-  return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
 }
 
 // True if the step adds a gradient of a parameter to another.
@@ -116,7 +112,6 @@ Launches planned_launches(DescribedRun run, int64_t micro_batches) {
   const double rate = attention_rate(run.attention, machine);
   const double speedup = product_speedup(run.product_bits, machine);
   Launches launches;
-  // Between products, tensor-parallel ranks divide the sequence (Korthikanti et al. 2022).
   const auto tensor = static_cast<double>(run.step.layout.tensor);
   for (const PlanStep& step : share.plan.steps) {
     if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
@@ -134,7 +129,7 @@ Launches planned_launches(DescribedRun run, int64_t micro_batches) {
       bytes *= kParallelLoss;
     LaunchWork work = work_of(*step.kernel->op, step.in, step.out, step.flops, bytes);
     if (in_layer && work.kind == LaunchWork::Kind::kOther && !is_update &&
-        work.written.columns == share.config.model.d_model) {
+        divides_rows(step.region, work.written.columns, share.config.model.d_model)) {
       work.flops /= tensor;
       work.bytes /= tensor;
     }
@@ -218,9 +213,9 @@ RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& 
 size_t SharePlans::index_of(const DescribedRun& run) {
   const ParallelLayout& layout = run.step.layout;
   const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
                   static_cast<int>(run.attention), run.product_bits, run.stores_16_bits, run.all_16_bits,
-                  layout.context, layout.tensor * layout.pipeline > 1, sharers_of_sum(run));
+                  layout.context, layout.tensor, layout.tensor * layout.pipeline > 1, sharers_of_sum(run));
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   shares_.push_back(share_launches(run));

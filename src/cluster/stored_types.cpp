@@ -2,6 +2,9 @@
 // that program. docs/predictions.md says which terms come from source code, and which were fitted to published memory.
 #include "cluster/stored_types.h"
 
+#include <algorithm>
+
+#include "cluster/rank_share.h"
 #include "model/gpt/editions.h"
 
 namespace laptime {
@@ -32,6 +35,13 @@ double score_bytes(const DescribedRun& run) {
   const double softmax = run.program != Program::kPyTorchEager || run.stores_16_bits ? value : kLong;
   const bool drops = run.config.model.attn_pdrop > 0;
   return softmax + (drops || softmax > value ? value : 0) + (drops ? kMask : 0);
+}
+
+// Bytes of laptime's last bucket of gradients: the largest tensor of the share, and less than a bucket before it.
+double last_bucket(const DescribedRun& run, double bucket) {
+  const ModelConfig& model = run.config.model;
+  const auto widest = static_cast<double>(std::max(model.vocab_size, model.d_ff));
+  return kLong * widest * run.step.d_model / static_cast<double>(run.step.layout.tensor) + bucket;
 }
 
 // Bytes per logit when the loss needs the most memory.
@@ -86,6 +96,13 @@ StoredTypes stored_types(const DescribedRun& run) {
   const Exchange exchange = exchange_of(run.program, run.step);
   stored.gathered_bytes = exchange.gathered_bytes;
   stored.reduces_once = exchange.reduces_once;
+  if (run.program == Program::kLaptime && run.step.layout.data() > 1 && run.step.micro_batches == 1) {
+    constexpr double kBucketsInFlight = 2;  // docs/ranks.md
+    const auto bucket = static_cast<double>(parse_bytes("--bucket", run.config.bucket));
+    stored.bucket_bytes = kBucketsInFlight * bucket;
+    stored.last_bucket = last_bucket(run, bucket);
+    stored.receives_gradients = machine_of(run).kind == MachineKind::kCpu;  // NCCL sums in place
+  }
   if (is_deepspeed) {
     stored.live_parameters = 1e9;                          // stage3_max_live_parameters
     stored.bucket_bytes = 2 * 5e8 * run.step.value_bytes;  // reduce_bucket_size, twice to overlap communication

@@ -1,4 +1,5 @@
-// Times of tiles, bytes and launches. The constants apply to all machines; tools/predicted_times.py has the same formulas.
+// Times of tiles, bytes and launches. The constants apply to all machines; tools/predicted_times.py has the same
+// formulas.
 #include "predict/launch_times.h"
 
 #include <algorithm>
@@ -23,6 +24,7 @@ constexpr double kKernelFloor = 2e-6;    // seconds that an empty kernel takes
 constexpr double kCacheGain = 3;         // bandwidth of the cache relative to that of the memory
 constexpr double kCacheShare = 0.5;      // fraction of the cache that is free for the operands of one launch
 constexpr double kOptimizerHost = 0.5;   // host time relative to a forward op: no module call, no autograd graph
+constexpr double kGroupedLaunches = 10;  // tensors per launch of a grouped optimizer
 constexpr double kBackwardHost = 0.7;    // host time relative to a forward op: the autograd engine runs in C++
 // Megatron's host time per launch, relative to compiled PyTorch: a module launches one fused kernel.
 constexpr double kFusedHost = 0.3;
@@ -48,13 +50,14 @@ const KnownRuns& known_runs(const DataSheet& machine, Program program, Mode mode
 }
 
 LaunchTimes::LaunchTimes(DataSheet machine, double product_peak, Program program, Mode mode, bool is_causal,
-                         bool is_tf32)
+                         bool is_tf32, bool groups_updates)
     : machine_(std::move(machine)),
       product_peak_(product_peak),
       program_(program),
       mode_(mode),
       is_causal_(is_causal),
-      is_tf32_(is_tf32) {}
+      is_tf32_(is_tf32),
+      groups_updates_(groups_updates) {}
 
 double LaunchTimes::memory(double bytes) const {
   if (is_bound()) return bytes / machine_.usable_bandwidth();
@@ -127,10 +130,11 @@ double LaunchTimes::kernel(const LaunchWork& work) const {
 }
 
 double LaunchTimes::host(Phase phase) const {
-  if (is_bound()) return machine_.launch;
+  const double tensors = phase == Phase::kOptimizer && groups_updates_ ? kGroupedLaunches : 1;
+  if (is_bound()) return machine_.launch / tensors;
   // Compile mode records the step once and starts it with a single launch.
   if (program_ == Program::kLaptime) return mode_ == Mode::kEager ? machine_.launch : 0;
-  if (phase == Phase::kOptimizer) return kOptimizerHost * machine_.host_forward;
+  if (phase == Phase::kOptimizer) return kOptimizerHost * machine_.host_forward / tensors;
   if (program_ == Program::kPyTorchCompile) return machine_.host_compiled;
   if (program_ == Program::kMegatron) return kFusedHost * machine_.host_compiled;
   return (phase == Phase::kBackward ? kBackwardHost : 1) * machine_.host_forward;

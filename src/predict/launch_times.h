@@ -53,6 +53,12 @@ double unaligned_bytes(const Operands& in, const Operands& out) {
 // How far known times of a program on one device deviate from predictions; `figures` is 0 if there are none.
 const KnownRuns& known_runs(const DataSheet& machine, Program program, Mode mode);
 
+// True if one optimizer launch of the program updates many tensors, as foreach and fused optimizers do. laptime groups
+// nothing.
+inline bool groups_updates(Program program, Optimizer optimizer) {
+  return program != Program::kLaptime && optimizer == Optimizer::kTorch;
+}
+
 // The work of a launch: everything about it that affects its predicted time.
 struct LaunchWork {
   enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
@@ -90,7 +96,7 @@ class LaunchTimes {
   // if there is none, that of the data sheet. All other ops run at the float32 peak. On some machines the peak does not
   // tell whether products run in tf32, because it equals that of float32.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
-              bool is_causal = true, bool is_tf32 = false);
+              bool is_causal = true, bool is_tf32 = false, bool groups_updates = false);
 
   // Seconds that a launch takes on the device, and on the host.
   double kernel(const LaunchWork& work) const;
@@ -118,6 +124,7 @@ class LaunchTimes {
   Mode mode_;
   bool is_causal_;
   bool is_tf32_;
+  bool groups_updates_;
 };
 
 }  // namespace laptime

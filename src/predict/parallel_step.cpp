@@ -15,7 +15,6 @@ constexpr double kExposedReductions = 0.25;    // exposed fraction of tensor par
 constexpr double kSelectiveShare = 0.5;        // fraction of forward that selective checkpointing recomputes
 constexpr double kHiddenByBackward = 2.0 / 3;  // fraction of a micro-batch during which gradients become ready
 constexpr double kFilledBubbles = 1.0 / 3;  // remaining fraction of a bubble in zero-bubble schedules (Qi et al. 2023)
-constexpr double kGroupedLaunches = 10;     // tensors per launch of a grouped optimizer
 constexpr double kHostUpdateBytes = 32;     // bytes of host memory that the host moves to update one parameter
 constexpr double kHostBandwidth = 130e9;    // bytes/s of a node's host memory
 
@@ -143,7 +142,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
 
   const double updates = layout.shard == Shard::kNone ? 1 : static_cast<double>(group);
   Busy update = work.layer_optimizer * stage + work.ends_optimizer;
-  update = {update.kernels / updates, update.host / (step.groups_updates ? kGroupedLaunches : 1)};
+  update.kernels /= updates;
   if (layout.offloads) {
     const auto nodes = std::max(1.0, static_cast<double>(layout.ranks) / static_cast<double>(in_node));
     update = {step.parameters * kHostUpdateBytes / kHostBandwidth / nodes, 0};

@@ -35,7 +35,6 @@ struct ParallelStep {
   double parameters = 0;         // in the whole model
   double value_bytes = 2;        // of an activation: 2 with autocast, otherwise 4
   double network_bandwidth = 0;  // bytes/s per node and direction; 0: from the machine file
-  bool groups_updates = false;   // one optimizer launch updates many tensors
 };
 
 // The number of data-parallel ranks that divide a sharded tensor.

@@ -69,6 +69,16 @@ double layers_of_first_rank(double layers, double layer_work, double head_work, 
   return std::min(layers, std::floor(share / layer_work) + 1);
 }
 
+// Peak bytes beyond all gradients, or beyond the parts that a rank keeps, from the backward of the first layer on.
+// `late` is that of a rank that reduces nothing. A rank that keeps parts holds the whole last bucket until it is
+// reduced.
+double late_peak(double late, const StoredTypes& stored, Shard shard, double sharers) {
+  const double of_others = stored.last_bucket * (1 - 1 / sharers);
+  const double received = stored.receives_gradients ? of_others : 0;
+  return shard < Shard::kGradients ? std::max(late, received)
+                                   : std::max(late + of_others, stored.last_bucket + received);
+}
+
 }  // namespace
 
 RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep& step, const StoredTypes& stored) {
@@ -127,12 +137,19 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   }
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
-  if (stored.frees_gradients && !accumulates) {
-    if (bytes.gradients + late > bytes.activations + bytes.loss) {
-      bytes.activations = late;
+  if (stored.frees_gradients) {
+    const double growing = accumulates ? 0 : bytes.gradients;
+    const double last_peak = accumulates ? late : late_peak(late, stored, layout.shard, sharers);
+    // By then, planned steps have freed gathered parameters and earlier buckets, but not 16-bit copies.
+    const double buckets = layout.shard >= Shard::kGradients ? stored.bucket_bytes : 0;
+    const double freed =
+        stored.planned && layout.shard == Shard::kParameters && !accumulates ? bytes.gathered : buckets;
+    if (growing + last_peak > bytes.activations + bytes.loss + freed) {
+      bytes.activations = last_peak;
       bytes.loss = 0;
+      bytes.gathered -= freed;
     } else {
-      bytes.gradients = 0;
+      bytes.gradients -= growing;
     }
   }
   bytes.framework = layout.ranks > 1 ? kBuffers : 0;

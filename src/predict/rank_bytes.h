@@ -42,7 +42,9 @@ struct StoredTypes {
   double gathered_bytes = 0;   // of a gathered parameter; 0: those of an activation
   bool reduces_once = false;   // each rank adds up whole gradients and reduces them once per step
   double bucket_bytes = 0;     // bytes of gradients that wait to be reduced
-  int64_t most_sharers = 0;    // ranks that divide a sharded tensor, at most (HSDP: those of a node); 0: all of them
+  double last_bucket = 0;      // bytes of gradients that are reduced together once backward has ended
+  bool receives_gradients = false;  // a reduction needs memory for the gradients of the other ranks
+  int64_t most_sharers = 0;  // ranks that divide a sharded tensor, at most (HSDP: those of a node); 0: all of them
   std::optional<PlannedActivations> planned{};  // known from a plan: replaces all terms of activations and of the loss
 };
 

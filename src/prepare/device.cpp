@@ -274,7 +274,8 @@ Device find_roofline(const RunConfig& config, const std::string& name, Program p
   const bool is_stated = described.has_reached_rates();  // reached rates are fractions of data-sheet rates
   const double peak = is_stated ? products.stated : products.usable;
   device.launch_times =
-      std::make_shared<const LaunchTimes>(described, peak, program, config.mode, config.model.causal, products.is_tf32);
+      std::make_shared<const LaunchTimes>(described, peak, program, config.mode, config.model.causal, products.is_tf32,
+                                          groups_updates(program, config.optimizer));
   device.rates = {peak, is_stated ? described.bandwidth : described.usable_bandwidth()};
   device.kernels = kKernels;
   device.open = [described, times = *device.launch_times](int) {

@@ -1,4 +1,5 @@
-// Compares the bytes of a rank, which plan_parallel extrapolates from two layers, with plans of all layers.
+// Compares the bytes and the time of a rank, which plan_parallel extrapolates from two layers, with plans of all
+// layers.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "prepare/device.h"
 #include "prepare/prepare.h"
 #include "prepare/resolved_point.h"
+#include "prepare/time_forecast.h"
 
 namespace laptime {
 namespace {
@@ -41,6 +43,93 @@ TEST(ParallelBytes, SlowMatchesTheBytesOfAPlanOfAllLayers) {
     const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
     EXPECT_NEAR(plan.bytes.allocated() / peak, 1, 0.02) << one.edition << ' ' << one.dtype << ' ' << one.mode << ' '
                                                         << one.recompute << ' ' << one.lower << ' ' << one.batch;
+  }
+}
+
+// Of Megatron, a plan of all layers also counts casts, which its 16-bit values do not need.
+TEST(ParallelTime, OneRankTakesAsLongAsAPlanOfAllLayers) {
+  SharePlans plans;
+  for (const Program program :
+       {Program::kLaptime, Program::kPyTorchEager, Program::kPyTorchCompile, Program::kMegatron}) {
+    for (const char* optimizer : {"2025", "torch"}) {
+      const RunConfig config = resolve({{"model", "small"},
+                                        {"context", "128"},
+                                        {"batch", "1"},
+                                        {"dtype", "bfloat16"},
+                                        {"optimizer", optimizer},
+                                        {"clip-norm", "1"},
+                                        {"device", "roofline:h100"}})
+                                   .config;
+      const ParallelPlan plan = plan_parallel(config, program, ParallelChoice(), plans);
+      const RunConfig own = config_as(plan.run.config, program);
+      const Device device = find_device_of(own, program);
+      const Prepared all_layers = prepare(own, device, {});
+      double seconds = 0;
+      for (const ForecastLaunch& launch : TimeForecast::of(device, {})->of(all_layers.plan)) seconds += launch.seconds;
+      EXPECT_NEAR(plan.time.step / seconds, 1, 0.03) << name_of(program) << ' ' << optimizer;
+    }
+  }
+}
+
+TEST(ParallelBytes, ClippingSquaresAWholeGradient) {
+  SharePlans plans;
+  struct Case {
+    const char *edition, *mode, *micro_batches;
+  };
+  for (const auto& [edition, mode, micro_batches] :
+       {Case{"qwen3", "eager", "1"}, Case{"gpt2", "compile", "1"}, Case{"gpt2", "compile", "2"}}) {
+    const RunConfig config = resolve({{"edition", edition},
+                                      {"model", "custom"},
+                                      {"d-model", "256"},
+                                      {"d-ff", "768"},
+                                      {"num-heads", "4"},
+                                      {"num-layers", "8"},
+                                      {"vocab", "32768"},
+                                      {"context", "16"},
+                                      {"batch", "2"},
+                                      {"mode", mode},
+                                      {"micro-batches", micro_batches},
+                                      {"clip-norm", "1"},
+                                      {"device", "roofline:h100"}})
+                                 .config;
+    ParallelChoice alone;
+    alone.micro_batches = config.micro_batches;
+    const ParallelPlan plan = plan_parallel(config, Program::kLaptime, alone, plans);
+    EXPECT_EQ(plan.refusal, "");
+    const Prepared all_layers = prepare(config, find_device(config), {});
+    const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
+    EXPECT_NEAR(plan.bytes.allocated() / peak, 1, 0.02) << edition << ' ' << mode << ' ' << micro_batches;
+  }
+}
+
+// The machine has no links, so that only the bytes are predicted.
+TEST(ParallelBytes, ReductionsNeedABucket) {
+  SharePlans plans;
+  for (const Choice<Shard>& shard : choices_of(Shard{})) {
+    for (const char* mode : {"eager", "compile"}) {
+      RunConfig config = resolve({{"edition", "qwen3"},
+                                  {"model", "custom"},
+                                  {"d-model", "512"},
+                                  {"d-ff", "1536"},
+                                  {"num-heads", "8"},
+                                  {"num-layers", "8"},
+                                  {"vocab", "32768"},
+                                  {"context", "64"},
+                                  {"batch", "4"},
+                                  {"mode", mode},
+                                  {"device", "roofline:epyc-9554"}})
+                             .config;
+      ParallelChoice two;
+      two.layout.ranks = 2;
+      two.layout.shard = shard.value;
+      const double predicted = plan_parallel(config, Program::kLaptime, two, plans).bytes.allocated();
+      config.device = "cpu";
+      config.ranks = 2;
+      config.shard = shard.value;
+      const Prepared all_layers = prepare(config, find_device(config), {});
+      const auto peak = static_cast<double>(all_layers.memory.predicted_peak_bytes.value());
+      EXPECT_NEAR(predicted / peak, 1, 0.05) << name_of(shard.value) << ' ' << mode;
+    }
   }
 }
 

@@ -102,6 +102,50 @@ TEST(ParallelPlan, FewPublishedTimesGiveNoInterval) {
   EXPECT_FALSE(low(Program::kPyTorchCompile));
 }
 
+// Seconds of a micro-batch without communication; four ranks divide a model of d_model 1024.
+double computation(Program program, const char* context, const char* d_ff) {
+  const RunConfig config = resolve({{"model", "medium"},
+                                    {"batch", "4"},
+                                    {"dtype", "bfloat16"},
+                                    {"context", context},
+                                    {"d-ff", d_ff},
+                                    {"device", "roofline:h100"}})
+                               .config;
+  SharePlans plans;
+  const ParallelPlan plan = plan_parallel(config, program, choice(4, 4, Shard::kNone), plans);
+  EXPECT_EQ(plan.refusal, "");
+  return plan.time.forward + plan.time.backward;
+}
+
+TEST(ParallelPlan, SizesEqualToDModelAreNotDividedTwice) {
+  for (const Program program : {Program::kLaptime, Program::kPyTorchEager, Program::kMegatron}) {
+    EXPECT_GT(computation(program, "1024", "4032"), computation(program, "1016", "4032")) << name_of(program);
+    EXPECT_GT(computation(program, "512", "4096"), computation(program, "512", "4064")) << name_of(program);
+  }
+}
+
+TEST(ParallelPlan, EqualSharesOfDifferentTensorRanksDiffer) {
+  const auto time = [](const char* heads, const char* d_ff, const char* vocab, int64_t tensor, SharePlans& plans) {
+    const RunConfig config = resolve({{"model", "custom"},
+                                      {"d-model", "512"},
+                                      {"num-heads", heads},
+                                      {"head-dim", "64"},
+                                      {"d-ff", d_ff},
+                                      {"vocab", vocab},
+                                      {"num-layers", "4"},
+                                      {"batch", "8"},
+                                      {"device", "roofline:h100"}})
+                                 .config;
+    const ParallelPlan plan =
+        plan_parallel(config, Program::kMegatron, choice(2 * tensor, tensor, Shard::kNone), plans);
+    EXPECT_EQ(plan.refusal, "");
+    return plan.time.step;
+  };
+  SharePlans both, alone;
+  time("8", "2048", "8192", 2, both);
+  EXPECT_DOUBLE_EQ(time("16", "4096", "16384", 4, both), time("16", "4096", "16384", 4, alone));
+}
+
 TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   SharePlans plans;
   const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);
