@@ -32,11 +32,26 @@ Prices parse_prices(std::string_view text, std::string_view name, const std::set
   return prices;
 }
 
-Prices read_prices(const std::string& path, const std::set<std::string>& planned) {
+Prices prices_of(const std::vector<std::string>& devices, const std::string& file, bool sorts) {
+  if (file.empty() && sorts) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
+  if (file.empty()) return {};
+  std::set<std::string> names;
+  std::map<std::string, std::string> known;  // devices by name
+  for (const std::string& device : devices) {
+    const std::string& other = known.try_emplace(*names.insert(priced_name(device)).first, device).first->second;
+    if (other != device)
+      throw Error::format("laptime plan: --price-file has one line for {} and {}; rename one of these machine files",
+                          quote(other), quote(device));
+  }
   const std::string text =
-      InputFile(path, "price file")
+      InputFile(file, "price file")
           .read_all(kMaxMachineFileBytes, "a price file has one line per device, such as h100 = 2.5");
-  return parse_prices(text, path, planned);
+  Prices prices = parse_prices(text, file, names);
+  std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
+  if (sorts && !names.empty())
+    throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
+                        quote(file), joined(names, ", "), toml_key(*names.begin()));
+  return prices;
 }
 
 }  // namespace laptime
