@@ -142,6 +142,8 @@ PlanCommand parse_plan(const CommandWords& words) {
       if (!is_given(command, other)) continue;
       if (rule.are_excluded)
         throw Error::format("laptime plan: --{} excludes --{}; leave one out: {}", rule.option, other, rule.reason);
+      if (find_axis(command.sweep, rule.option) != nullptr)
+        throw Error::format("laptime plan: --{} needs a described machine, such as --device h100", other);
       throw Error::format("laptime plan: --{} needs --{}: {}", other, rule.option, rule.reason);
     }
   }
