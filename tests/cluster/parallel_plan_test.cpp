@@ -426,6 +426,14 @@ TEST(ParallelAnswer, SaysStepsAndTimeOfATraining) {
   EXPECT_THAT(markdown_of(best_answer({plan}, {})), Not(HasSubstr(" steps, ")));
 }
 
+TEST(Prices, AcceptMachinesAsDevicesAreWritten) {
+  for (const char* name : {"H100", "\"roofline:h100\"", "\"Roofline:H100\""}) {
+    EXPECT_EQ(parse_prices(fmt::format("{} = 2.5\n", name), "p.toml").at("h100"), 2.5) << name;
+  }
+  EXPECT_EQ(parse_prices("H100 = 2.5\n", "p.toml", {"H100"}).at("H100"), 2.5);
+  EXPECT_THROW(parse_prices("H100 = 2.5\nh100 = 3\n", "p.toml"), Error);
+}
+
 TEST(Prices, RejectWordsAndUnknownMachines) {
   EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
   EXPECT_EQ(parse_prices("own = 2.5\n", "p.toml", {priced_name("roofline:my/own.toml")}).at("own"), 2.5);
