@@ -48,7 +48,7 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
               .columns = columns_from(
                   std::string(names_points ? "<point=point; " : "") +
                   "<device=device; ranks=ranks; <layout=layout; step_s=step; low_s; high_s; "
-                  "tokens_per_second=tokens/s; exposed_share=exposed; bubble_share=bubble@2; training_s=training@1; "
+                  "tokens_per_second=tokens/s; exposed_share=exposed@2; bubble_share=bubble@2; training_s=training; "
                   "cost=cost@1; peak_bytes=GPU; parameters_bytes=parameters@4; gradients_bytes=gradients@4; "
                   "optimizer_bytes=optimizer@4; gathered_bytes=gathered@4; activations_bytes=activations@4; "
                   "loss_bytes=loss@4; framework_bytes=framework@4; <fits=fits; <remedy")};
@@ -96,13 +96,20 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
   return table;
 }
 
-// For example "2.90 s per step (2.50 s to 3.40 s), 65,000 tokens/s, 385 for 100B tokens".
+// For example "2.90 s per step (2.50 s to 3.40 s), 65,000 tokens/s, 381,470 steps, 13 days (11 days to 15 days), 385
+// for 100B tokens". Without a number of tokens, steps and their time are left out.
 std::string step_words(const ParallelPlan& plan, const ParallelQuery& query) {
   std::string words = fmt::format("{} per step", brief_seconds(plan.time.step));
   if (plan.low) words += fmt::format(" ({} to {})", brief_seconds(*plan.low), brief_seconds(*plan.high));
   words += fmt::format(", {} tokens/s", grouped_digits(fmt::format("{:.0f}", plan.tokens_per_second())));
-  if (const std::optional<double> price = cost(plan, query))
-    words += fmt::format(", {} for {} tokens", price_words(*price), count_words(query.priced_tokens()));
+  const std::optional<double> price = cost(plan, query);
+  if (query.tokens) {
+    const double steps = training_steps(*query.tokens, plan.run.tokens);
+    words += fmt::format(", {} steps, {}", count_words(steps), long_time(steps * plan.time.step));
+    if (plan.low) words += fmt::format(" ({} to {})", long_time(steps * *plan.low), long_time(steps * *plan.high));
+  }
+  if (price) words += fmt::format(", {}", price_words(*price));
+  if (price || query.tokens) words += fmt::format(" for {} tokens", count_words(query.priced_tokens()));
   return words;
 }
 

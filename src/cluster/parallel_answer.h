@@ -23,10 +23,13 @@ using Prices = std::map<std::string, double>;
 // The key of a described device in Prices: "h100" for roofline:h100, "my_gpu" for roofline:folder/my_gpu.toml.
 std::string priced_name(std::string_view device);
 
-// Parses lines such as `h100 = 2.5`. Throws Error with the line number for a machine that is neither known nor
-// `planned`, and for a price that is not a positive number.
+// Parses lines such as `h100 = 2.5`; machines may be written as for --device. Throws Error with the line number for a
+// machine that is neither known nor `planned` or that has two prices, and for a price that is not a positive number.
 Prices parse_prices(std::string_view text, std::string_view name, const std::set<std::string>& planned = {});
-Prices read_prices(const std::string& path, const std::set<std::string>& planned);
+
+// The prices in the file of --price-file; none if `file` is empty. Throws Error if the prices must sort the plans but
+// lack one of the devices, or if two devices share a line of the file.
+Prices prices_of(const std::vector<std::string>& devices, const std::string& file, bool sorts);
 
 struct ParallelQuery {
   std::optional<double> tokens{};  // of the training whose time is shown

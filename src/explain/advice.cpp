@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "measure/forecast_point.h"
 #include "prepare/fit_recompute.h"
 
 namespace laptime {
@@ -35,10 +34,11 @@ std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& 
 struct Stopped {};
 
 void find_largest(const ResolvedPoint& point, const KnowledgeOf& known, const std::function<void(const char*)>& stage,
-                  std::optional<int64_t>& batch, std::optional<int64_t>& context) {
-  batch = largest_that_fits(point, known, Enlarged::kBatch, kLargestBatch, [&] { stage("largest batch that fits"); });
-  context =
-      largest_that_fits(point, known, Enlarged::kContext, kLargestContext, [&] { stage("largest context that fits"); });
+                  const MemoryExcess& excess, std::optional<int64_t>& batch, std::optional<int64_t>& context) {
+  batch = largest_that_fits(
+      point, known, Enlarged::kBatch, kLargestBatch, [&] { stage("largest batch that fits"); }, excess);
+  context = largest_that_fits(
+      point, known, Enlarged::kContext, kLargestContext, [&] { stage("largest context that fits"); }, excess);
 }
 
 }  // namespace
@@ -65,9 +65,9 @@ void advise(const ResolvedPoint& point, const KnowledgeOf& known, const AdvicePa
       planned.launch_bound_below = bound->least_context;
     }
     if (parts.largest_sizes) {
-      find_largest(point, known, stage, planned.largest_batch, planned.largest_context);
+      find_largest(point, known, stage, parts.excess, planned.largest_batch, planned.largest_context);
       if (fits_itself)
-        find_largest(recomputing(point, "none"), known, stage, planned.largest_batch_kept,
+        find_largest(recomputing(point, "none"), known, stage, parts.excess, planned.largest_batch_kept,
                      planned.largest_context_kept);
     }
   } catch (const Stopped&) {  // results of earlier stages are kept

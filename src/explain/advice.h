@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "analysis/plan_findings.h"
+#include "measure/forecast_point.h"
 #include "prepare/knowledge.h"
 #include "prepare/resolved_point.h"
 
@@ -16,6 +17,7 @@ struct AdviceParts {
   bool compile_mode = true;   // compile mode, if that fits or is faster
   bool launch_bound = false;  // whether launching the kernels takes longer than running them
   bool largest_sizes = false;
+  MemoryExcess excess{};  // replaces the plan in the search for the largest sizes
 };
 
 // Called with the name of each stage, which may take seconds; returns false to end the search for advice.

@@ -209,7 +209,7 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
 }
 
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
-                          const std::function<void()>& before_plan) {
+                          const std::function<void()>& before_plan, const MemoryExcess& excess) {
   const RunConfig& config = point.config;
   const MachineKnowledge knowledge = known(point.device_key);
   const int64_t parts = parts_of_batch(config, what);
@@ -218,7 +218,9 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
   limit = std::max(least, limit / parts);
   const auto attempt = [&](int64_t size) {
     if (before_plan) before_plan();
-    const Prepared prepared = prepare(enlarged(config, what, size), *point.device, knowledge);
+    const RunConfig tried = enlarged(config, what, size);
+    if (const auto known_excess = excess ? excess(tried) : std::nullopt) return Tried{size, *known_excess};
+    const Prepared prepared = prepare(tried, *point.device, knowledge);
     const int64_t bytes = predicted_peak_bytes(prepared.plan, prepared.bound);
     return Tried{size, static_cast<double>(bytes - prepared.bound.bytes.value_or(bytes))};
   };

@@ -50,11 +50,15 @@ enum class Enlarged : uint8_t { kBatch, kContext };
 inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of a search for a batch size
 inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a search for a context, in tokens
 
+// By how many bytes a point exceeds the device's memory; negative if it fits, none if unknown.
+using MemoryExcess = std::function<std::optional<double>(const RunConfig&)>;
+
 // The largest batch size or context with which the point fits in memory; 0 if not even the smallest fits, which is the
 // number of micro-batches for a batch. The search stops at `limit` and at the longest context that the model accepts.
 // `before_plan`, if not null, is called before each plan is made, which may take seconds; `before_plan` may throw.
+// `excess`, if not null and if it has a value, replaces the plan of a size.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
-                          const std::function<void()>& before_plan = {});
+                          const std::function<void()>& before_plan = {}, const MemoryExcess& excess = {});
 
 // Advice for a point that does not fit: smaller sizes that fit ("it fits with --batch 2 or with --context 128"),
 // otherwise --threads 1, or that nothing smaller fits. A plan verifies each option. Empty if the point's plan fits or

@@ -207,7 +207,8 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     return answer;
   }
   std::vector<Finding> of_trace;
-  if (trace) of_trace = memory_findings(record, *trace);
+  const bool has_parts = trace && !record.memory.parts.empty();  // the trace also explains the memory
+  if (has_parts) of_trace = memory_findings(record, *trace);
   if (trace && !trace->steps.empty()) std::ranges::move(trace_findings(record, *trace), std::back_inserter(of_trace));
   answer.findings.insert(answer.findings.end(), of_trace.begin(), of_trace.end());
   answer.say(joined_nonempty({words(*find(plan, "fit")), share_words(of_trace)}, "; "));
@@ -236,7 +237,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
       if (!part.table.columns.empty()) part.table.name == "phases" ? answer.keep(part.table) : add(part.table);
     }
   }
-  if (trace && (is_summary || query.view == PlanView::kMemory || query.view == PlanView::kAll)) {
+  if (has_parts && (is_summary || query.view == PlanView::kMemory || query.view == PlanView::kAll)) {
     std::vector<Table> tables = memory_tables(record, *trace, {.view = MemoryView::kPhases});
     tables.push_back(memory_tables(record, *trace, {.view = MemoryView::kAccounts}).back());
     for (Table& table : tables) {

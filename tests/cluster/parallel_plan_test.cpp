@@ -20,6 +20,7 @@ namespace laptime {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 RunConfig step(const std::vector<GivenOption>& more = {}) {
   std::vector<GivenOption> given{{"model", "Llama-3.1-8B"},
@@ -456,6 +457,25 @@ TEST(ParallelAnswer, NamesTheTokensOfACost) {
   };
   EXPECT_THAT(text(1e12), HasSubstr(" for 1T tokens"));
   EXPECT_THAT(text(20'400), HasSubstr(" for 20,400 tokens"));
+}
+
+TEST(ParallelAnswer, SaysStepsAndTimeOfATraining) {
+  SharePlans plans;
+  ParallelPlan plan = plan_parallel(small("roofline:h100"), Program::kLaptime, choice(8), plans);
+  plan.time.step = 1;
+  plan.low = 0.5;
+  plan.high = 2;
+  const std::string text = markdown_of(best_answer({plan}, {.tokens = 7200 * plan.run.tokens}));
+  EXPECT_THAT(text, HasSubstr("7200 steps, 2 h (60 min to 4 h) for 14.7M tokens"));
+  EXPECT_THAT(markdown_of(best_answer({plan}, {})), Not(HasSubstr(" steps, ")));
+}
+
+TEST(Prices, AcceptMachinesAsDevicesAreWritten) {
+  for (const char* name : {"H100", "\"roofline:h100\"", "\"Roofline:H100\""}) {
+    EXPECT_EQ(parse_prices(fmt::format("{} = 2.5\n", name), "p.toml").at("h100"), 2.5) << name;
+  }
+  EXPECT_EQ(parse_prices("H100 = 2.5\n", "p.toml", {"H100"}).at("H100"), 2.5);
+  EXPECT_THROW(parse_prices("H100 = 2.5\nh100 = 3\n", "p.toml"), Error);
 }
 
 TEST(Prices, RejectWordsAndUnknownMachines) {

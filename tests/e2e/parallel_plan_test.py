@@ -94,10 +94,11 @@ class ParallelPlan(ProgramTest):
         self.assertTrue(done.stdout.startswith("cheapest that fits: 8 h100 "), done.stdout)
 
     def test_rejects_invalid_input(self):
-        for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "--ranks 8 --device h100"),
+        for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "--best needs a described machine, such as --device h100"),
+                               (["--ranks", "8", "--by", "cost"], "--by needs a described machine, such as --device h100"),
                                (["--ranks", "eight", "--device", "h100"], "--ranks"),
                                (["--ranks", "2", "--device", "h100,cpu"], "--device cpu: with --ranks"),
-                               (["--best", "--device", "h100"], "--best needs --ranks"),
+                               (["--best", "--device", "h100"], "--best needs --ranks: the option applies to several GPUs"),
                                (["--by", "cost", "--device", "h100"], "--by needs --ranks"),
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),
                                (["--ranks", "8", "--shard", "all", "--device", "h100"], "--shard"),

@@ -190,6 +190,24 @@ class Plan(ProgramTest):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("--as pytorch-eager: predictions for other programs need a described machine", done.stderr)
 
+    def test_memory_of_other_programs_is_that_of_one_rank(self):
+        words = ["--model", "small", "--context", "512", "--batch", "4", "--dtype", "bfloat16", "--device", "h100", "--store", "none"]
+        for program in ("megatron", "pytorch-compile", "pytorch-eager"):
+            for more in ([], ["--micro-batches", "2"], ["--recompute", "block"], ["--keep", "scaled_dot_product_attention"],
+                         ["--recompute", "block", "--memory-limit", "2GiB"]):
+                with self.subTest(program=program, more=more):
+                    own = self.plan(*words, *more, "--as", program)["tables"]["plan"][0]
+                    alone = self.plan(*words, *more, "--as", program, "--ranks", "1")["tables"]["parallel"][0]
+                    self.assertAlmostEqual(own["peak_bytes"], alone["peak_bytes"], delta=1)
+                    self.assertEqual(own["fits"] == "yes", alone["fits"] == "yes")
+
+    def test_largest_sizes_of_other_programs_fit_on_one_rank(self):
+        words = ["--model", "small", "--dtype", "bfloat16", "--device", "h100", "--as", "megatron", "--store", "none"]
+        batch = self.plan(*words)["tables"]["plan"][0]["largest_batch"]
+        for size, fits in ((batch, True), (batch + 1, False)):
+            row = self.plan(*words, "--batch", str(size), "--ranks", "1")["tables"]["parallel"][0]
+            self.assertEqual(row["fits"] == "yes", fits)
+
     def test_interrupt_keeps_the_planned_rows(self):
         models = "small,medium,large,xl,2.7B"
         rows_of = lambda table: lambda out: json.loads(out)[0]["tables"][table]

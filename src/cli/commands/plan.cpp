@@ -1,8 +1,6 @@
 // Commands that run nothing: laptime plan predicts time and memory, laptime explain shows the graph and kernels.
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -13,9 +11,9 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cluster/parallel_answer.h"
+#include "cluster/program_memory.h"
 #include "cluster/published_answer.h"
 #include "config/fields_json.h"
-#include "config/flat_toml.h"
 #include "config/label.h"
 #include "config/machine.h"
 #include "config/training_options.h"
@@ -144,6 +142,8 @@ PlanCommand parse_plan(const CommandWords& words) {
       if (!is_given(command, other)) continue;
       if (rule.are_excluded)
         throw Error::format("laptime plan: --{} excludes --{}; leave one out: {}", rule.option, other, rule.reason);
+      if (find_axis(command.sweep, rule.option) != nullptr)
+        throw Error::format("laptime plan: --{} needs a described machine, such as --device h100", other);
       throw Error::format("laptime plan: --{} needs --{}: {}", other, rule.option, rule.reason);
     }
   }
@@ -244,30 +244,6 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
   }
 }
 
-// The prices in the file of --price-file. Throws Error if they must sort the plans but lack one of the devices, or if
-// two devices share a line of the file.
-Prices prices_of(const std::vector<ResolvedPoint>& points, const PlanOptions& options) {
-  const std::string& file = options.price_file;
-  const bool sorts = options.by == ParallelSort::kCost;
-  if (file.empty() && sorts) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
-  if (file.empty()) return {};
-  std::set<std::string> names;
-  std::map<std::string, std::string> devices;  // by name
-  for (const ResolvedPoint& point : points) {
-    const std::string& device = point.config.device;
-    const std::string& other = devices.try_emplace(*names.insert(priced_name(device)).first, device).first->second;
-    if (other != device)
-      throw Error::format("laptime plan: --price-file has one line for {} and {}; rename one of these machine files",
-                          quote(other), quote(device));
-  }
-  Prices prices = read_prices(file, names);
-  std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
-  if (sorts && !names.empty())
-    throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
-                        quote(file), joined(names, ", "), toml_key(*names.begin()));
-  return prices;
-}
-
 // Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
@@ -298,7 +274,8 @@ ExitCode run_ranks(const PlanCommand& command) {
       }))
     throw Error("laptime plan: --epochs with --ranks: all points must have the same --data; give one file");
   if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
-  query.prices = prices_of(points, options);
+  const std::vector<std::string> devices = mapped(points, [](const ResolvedPoint& one) { return one.config.device; });
+  query.prices = prices_of(devices, options.price_file, options.by == ParallelSort::kCost);
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
@@ -364,9 +341,12 @@ ExitCode run_plan(const PlanCommand& command) {
   const bool is_single = points.size() == 1 && !options.grid;
   const bool has_details =
       config.verbose || config.output == OutputFormat::kJson || config.output == OutputFormat::kJsonl;
-  const bool shows_compiled =
-      options.program != Program::kLaptime ||
-      std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; });
+  const bool is_other = options.program != Program::kLaptime;
+  SharePlans shares;
+  bool has_own_memory = false;  // of a point of another program, whose memory is not known
+  const bool shows_compiled = is_other || std::ranges::any_of(points, [](const ResolvedPoint& point) {
+                                return point.config.mode == Mode::kCompile;
+                              });
   const AdviceParts parts{.remedies = !options.grid,
                           .compile_mode = !options.grid && !shows_compiled,
                           .launch_bound = is_single && has_details,
@@ -382,7 +362,16 @@ ExitCode run_plan(const PlanCommand& command) {
       if (!StopSignals::requested()) show(stage);
       return !StopSignals::requested();
     };
-    if (trace) advise(point, known, parts, begin, one);
+    AdviceParts wanted = parts;
+    if (is_other && trace) {
+      if (set_memory(point.config, options.program, shares, one)) {
+        wanted.remedies = false;  // set_memory() has looked for them
+        wanted.excess = [&](const RunConfig& config) { return memory_excess(config, options.program, shares); };
+      } else {
+        has_own_memory = true;
+      }
+    }
+    if (trace) advise(point, known, wanted, begin, one);
     return one;
   };
   const PlannedCount count = plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
@@ -394,7 +383,9 @@ ExitCode run_plan(const PlanCommand& command) {
                           .grid = options.grid,
                           .verbose = config.verbose};
     output.add(is_single ? plan_answer(planned.front(), trace, query) : plan_answer(planned, query));
-    if (is_single && options.view == PlanView::kSummary)
+    if (has_own_memory)
+      output.hint("memory is that of laptime's own plan; the program's is known only for whole steps");
+    else if (is_single && options.view == PlanView::kSummary)
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
