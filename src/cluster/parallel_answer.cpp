@@ -146,6 +146,13 @@ std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
   return reasons.empty() ? time : fmt::format("{}: {}", time, joined(reasons, ", "));
 }
 
+// Says why there is no plan.
+void refuse(std::string reason, PointAnswer& answer) {
+  answer.status = name_of(Status::kUnsupported);
+  answer.say(fmt::format("no layout can be predicted: {}", reason));
+  answer.reason = std::move(reason);
+}
+
 }  // namespace
 
 PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query) {
@@ -163,7 +170,7 @@ PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery
   } else if (!plans.empty()) {
     const ParallelPlan& first = plans.front();
     if (!first.refusal.empty()) {
-      answer.say(fmt::format("no layout can be predicted: {}", first.refusal));
+      refuse(first.refusal, answer);
       answer.keep(plan_table(plans, query));
       return answer;
     }
@@ -178,12 +185,12 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   constexpr size_t kNext = 3;
   PointAnswer answer{.name = "best"};
   if (found.empty()) {
-    answer.say("no layout divides this step among the ranks: its batch, heads or layers cannot be divided evenly");
+    refuse("the batch, heads or layers of this step cannot be divided evenly among the ranks", answer);
     return answer;
   }
   const ParallelPlan& best = found.front();
   if (!best.refusal.empty()) {
-    answer.say(fmt::format("no layout can be predicted: {}", best.refusal));
+    refuse(best.refusal, answer);
     return answer;
   }
   answer.say(best.fits() ? best_words(best, query)

@@ -76,6 +76,17 @@ class ParallelPlan(ProgramTest):
         self.assertRegex(done.stdout.splitlines()[0], r"^fastest that fits: 8 h100 --shard \w+")
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--best")["next"]), 3)
 
+    def test_best_without_links_is_unsupported(self):
+        words = ["plan", *MODEL, "--device", "rtx4090", "--best", "--ranks"]
+        for ranks in ("8", "8,16"):
+            done = self.laptime(*words, ranks)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertEqual(done.stdout.count("no layout can be predicted: rtx4090: the machine file describes no links"), 1,
+                             done.stdout)
+            answers = json.loads(self.laptime(*words, ranks, "--output", "json").stdout)
+            self.assertEqual([one["status"] for one in answers], ["unsupported"])
+            self.assertIn("link", answers[0]["reason"])
+
     def test_best_compares_devices_by_cost(self):
         prices = self.folder / "prices.toml"
         prices.write_text("h100 = 2.0\nb200 = 20.0\n")
@@ -137,11 +148,6 @@ class ParallelPlan(ProgramTest):
         self.assertEqual(row["fits"], "yes")
         self.assertLessEqual(row["peak_bytes"], 40 * 2**30)
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB")["parallel"]), 1)
-
-    def test_best_states_why_no_layout_can_be_predicted(self):
-        done = self.laptime("plan", "--model", "small", "--batch", "8", "--device", "l4", "--ranks", "2", "--best", "--store", "none")
-        self.assert_ok(done)
-        self.assertIn("no layout can be predicted: l4: the machine file describes no links", " ".join(done.stdout.split()))
 
     def test_a_file_describes_a_machine_with_links(self):
         own = self.folder / "mine.toml"

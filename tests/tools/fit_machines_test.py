@@ -104,6 +104,10 @@ class FitMachines(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
+    def test_the_documents_table_is_what_the_program_predicts(self):
+        text = (ROOT / "docs/predictions.md").read_text().split(fit_machines.BEGIN_DOCUMENTS)[1]
+        self.assertEqual(text[:text.index(fit_machines.END)], fit_machines.document_table(os.environ["LAPTIME_BINARY"]))
+
     def test_predicts_the_same_times_as_laptime(self):
         for figure in figures_of_modes(["laptime eager", "laptime compile", "eager", "torch.compile"]):
             with self.subTest(figure.run["id"]):

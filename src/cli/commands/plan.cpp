@@ -294,7 +294,7 @@ ExitCode run_ranks(const PlanCommand& command) {
       for (const int64_t ranks : all_ranks) {
         std::vector<ParallelPlan> found = best_plans(point.config, options.program, ranks, shares);
         for (ParallelPlan& plan : found) plan.point = name;
-        is_any_supported = is_any_supported || !found.empty();
+        is_any_supported = is_any_supported || (!found.empty() && found.front().refusal.empty());
         if (!found.empty()) plans.push_back(found.front());
         searches.push_back(std::move(found));
       }
@@ -316,9 +316,13 @@ ExitCode run_ranks(const PlanCommand& command) {
   // Compares the results of several searches before it shows each. Among layouts of one device, the fastest is also the
   // cheapest, so only the comparison is by cost.
   ParallelQuery of_search = query;
+  const bool compares = !options.best || plans.size() > 1;
   if (plans.size() > 1) of_search.sort = ParallelSort::kTime;
-  if (!options.best || plans.size() > 1) output.add(parallel_answer(std::move(plans), query));
-  for (const std::vector<ParallelPlan>& search : searches) output.add(best_answer(search, of_search));
+  if (compares) output.add(parallel_answer(std::move(plans), query));
+  for (const std::vector<ParallelPlan>& search : searches) {
+    // The comparison has stated why nothing can be predicted.
+    if (!compares || search.empty() || search.front().refusal.empty()) output.add(best_answer(search, of_search));
+  }
   output.finish();
   return is_any_supported ? ExitCode::kOk : ExitCode::kFailed;
 }
