@@ -10,6 +10,7 @@
 
 #include "analysis/memory_findings.h"
 #include "base/json_path.h"
+#include "base/machine.h"
 #include "config/machine.h"
 
 namespace laptime {
