@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -229,8 +230,16 @@ std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b,
   }
   for (const LaunchSum& sum : of_b) parts.push_back(compared(sum.key, {}, sum.by_step, are_measured));
   std::ranges::stable_sort(parts, std::greater{}, &ComparedPart::saved);
-  if (!test) parts.push_back(compared("residue", residues(a), residues(b), are_measured));
-  parts.push_back(compared("step", whole_steps(a), whole_steps(b), are_measured));
+  ComparedPart whole = compared("step", whole_steps(a), whole_steps(b), are_measured);
+  ComparedPart residue = compared("residue", residues(a), residues(b), are_measured);
+  // The launches of a predicted step add up to the step, except for rounding.
+  const auto is_rounding = [](std::optional<double> part, std::optional<double> step) {
+    constexpr double kRounding = 1e-9;
+    return std::abs(part.value_or(0)) <= kRounding * step.value_or(0);
+  };
+  const bool has_residue = !is_rounding(residue.a, whole.a) || !is_rounding(residue.b, whole.b);
+  if (!test && has_residue) parts.push_back(std::move(residue));
+  parts.push_back(std::move(whole));
   return parts;
 }
 

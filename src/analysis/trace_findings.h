@@ -63,7 +63,7 @@ struct ComparedPart {
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
 // Compares two profiles part by part; launches with the same key are one part. The part with the largest saving is
-// first; "residue" (unless `test` selects launches) and "step" are last.
+// first; "residue" (if there is one, and unless `test` selects launches) and "step" are last.
 std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
                                          const LaunchTest& test = {});
 

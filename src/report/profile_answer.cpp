@@ -62,8 +62,8 @@ std::string doubt_line(const std::vector<Finding>& findings) {
   const Finding* const tracing = find(findings, "tracing");
   if (tracing == nullptr || tracing->text("is_disturbed") != "true") return "";
   const double ratio = tracing->number("mean_ratio");
-  return fmt::format("! traced steps took {} {}: trust shares, not times", whole_percent_text(std::abs(ratio - 1)),
-                     ratio > 1 ? "longer" : "less time");
+  return fmt::format("! traced steps took {} {} on average: trust shares, not times",
+                     whole_percent_text(std::abs(ratio - 1)), ratio > 1 ? "longer" : "less time");
 }
 
 // The table of the phases, the residue and the total, for programs.

@@ -184,6 +184,16 @@ TEST_F(TraceFindings, ReportsShareAndCallsOfTheTopKernel) {
   EXPECT_EQ(top.integer("products_calls"), 4);
 }
 
+TEST_F(TraceFindings, ComparedPartsHaveNoResidueOfRounding) {
+  for (TracedStep& step : trace_.steps) {
+    const auto sum = std::accumulate(step.launches.begin(), step.launches.end(), 0.0);
+    step.total = 1e-9 * sum * (1 - 1e-12);
+  }
+  const std::vector<ComparedPart> parts = compared_parts(trace_, trace_, class_key);
+  EXPECT_NE(parts[parts.size() - 2].part, "residue");
+  EXPECT_EQ(parts.back().part, "step");
+}
+
 TEST_F(TraceFindings, ComparedPartsAreSortedByTimeSaved) {
   StepTrace faster = trace_;
   for (TracedStep& step : faster.steps) {

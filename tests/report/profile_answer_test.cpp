@@ -53,7 +53,7 @@ kernel      share     time  calls  of bound
   matmul:k   88 %  1500 ns      4      53 %
   mul:k     5.9 %   100 ns      1     100 %
   ... 1 more, 2.9 %
-! traced steps took 21 % longer: trust shares, not times
+! traced steps took 21 % longer on average: trust shares, not times
 )");
 }
 
