@@ -57,7 +57,7 @@ auto first_reading(const Measurement& run) {
 // The sensor readings over the measured steps; none if the device has no sensors.
 std::optional<DeviceSensors> sensors_of(const Measurement& run) {
   const auto first = first_reading(run);
-  if (first == run.sensors.end()) return std::nullopt;
+  if (first == run.sensors.begin() || first == run.sensors.end()) return std::nullopt;
   DeviceSensors all;
   for (auto reading = first; reading != run.sensors.end(); ++reading) {
     const Sensors& sensors = reading->sensors;

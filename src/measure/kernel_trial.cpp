@@ -84,6 +84,8 @@ bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend
   backend.prepare(kernel, signature);
   if (trial != nullptr) trial->warm_up(kernel);
   return true;
+} catch (const OutOfMemory&) {
+  throw;
 } catch (const Error&) {
   if (kernel.library == nullptr) throw;
   return false;

@@ -252,7 +252,7 @@ class Reader {
     const bool takes_bias = family_.model_type != "qwen2" && family_.model_type != "mistral";
     if (takes_bias) model.attention_bias = truth_or("attention_bias", false);
     if (family_.model_type == "llama") model.mlp_bias = truth_or("mlp_bias", false);
-    if (family_.default_window > 0) read_window(model);
+    read_window(model);
     read_pad_token(model);
   }
 
@@ -269,8 +269,25 @@ class Reader {
     return has("max_window_layers") ? json_.at("max_window_layers").integer(0, kMostOfAnything) : kUsual;
   }
 
+  bool slides_in_any_layer() {
+    bool any = false;
+    for (const JsonField& layer : json_.at("layer_types").elements()) {
+      const std::string type = layer.text();
+      if (type != "full_attention" && type != "sliding_attention")
+        refuse("layer_types", quote(type), "every layer must be full_attention or sliding_attention");
+      any = any || type == "sliding_attention";
+    }
+    return any;
+  }
+
   // Limits the context to the sliding window if any layer has one; within it, attention is full.
   void read_window(ModelConfig& model) {
+    const bool has_windows = family_.default_window > 0;
+    if (!has_windows) {
+      if (has("layer_types") && slides_in_any_layer())
+        refuse("layer_types", quote("sliding_attention"), fmt::format("{} has no sliding window", family_.model_type));
+      return;
+    }
     const bool is_qwen = family_.model_type.starts_with("qwen");
     const bool uses = is_qwen ? truth_or("use_sliding_window", false) : true;
     bool slides = uses && has("sliding_window");
@@ -281,14 +298,7 @@ class Reader {
       slides = uses;
     }
     if (has("layer_types")) {
-      bool any = false;
-      for (const JsonField& layer : json_.at("layer_types").elements()) {
-        const std::string type = layer.text();
-        if (type != "full_attention" && type != "sliding_attention")
-          refuse("layer_types", quote(type), "every layer must be full_attention or sliding_attention");
-        any = any || type == "sliding_attention";
-      }
-      slides = any && window > 0;
+      slides = slides_in_any_layer() && window > 0;
     } else if (is_qwen) {
       slides = slides && first_sliding_layer() < model.num_layers;
     }

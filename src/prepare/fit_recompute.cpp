@@ -44,13 +44,13 @@ class Fit {
     }
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return is_one_of_ranks ? leanest_ : fewest_layers(layers);
-    // Longer regions save fewer values but need more memory at once. A single rise may come from layers that do not
-    // divide into equal regions.
-    int rises = 0;
-    for (int64_t group = 2; group <= layers && rises < 2; ++group) {
+    // Longer regions save fewer values but need more memory at once. A single length that saves nothing may come from
+    // layers that do not divide into equal regions.
+    int useless = 0;
+    for (int64_t group = 2; group <= layers && useless < 2; ++group) {
       const int64_t previous = last_;
       if (fits({group, layers}, fmt::format("every={}", group))) return leanest_;
-      rises = last_ > previous ? rises + 1 : 0;
+      useless = last_ >= previous ? useless + 1 : 0;
     }
     leanest_.advice = advice();
     return leanest_;

@@ -120,8 +120,6 @@ std::string minute_of(const std::string& created) {
 Heading::Heading(const Records& rows) {
   rows.all(Extent::kNames, [&](const Record& record) { add(record); });
   if (!some_predicted_) devices_.clear();
-  // A label that replaces its point's name has no part in common with other names.
-  if (label_points_.size() > repeated_labels_.size()) shared_.clear();
   keeps_pass_ = std::ranges::any_of(without_own_, [&](const auto& parts) {
     return std::ranges::all_of(parts, [&](const auto& part) { return is_among(part, shared_); });
   });

@@ -196,7 +196,8 @@ constexpr std::array kWords{
         "device_idle",
         "[share?[is_launch_bound!not ]launch-bound: ][share!steps ran from a graph, ][watched_steps>{kernels:kernel}]"
         "[watched_steps={kernels} launches][copies> and {copies:memory operation}][share!; idle time unknown: "
-        "{missing}][share?, the device idles [is_graph?at least ]{share} of a step[graph_s?; as a graph a step takes {graph_s}] "
+        "{missing}][share?, the device idles [is_graph?at least ]{share} of a step"
+        "[graph_s?; as a graph a step takes {graph_s}] "
         "(according to [watched_steps>{records}, {watched_steps:step}][watched_steps=events; no records: {missing}])]"},
     WordsOfKind{
         "communication",

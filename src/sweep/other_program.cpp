@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMostOutput = size_t{256} << 20U;
 constexpr size_t kKeptErrors = size_t{16} << 10U;
 constexpr int kSignalled = 128;
-constexpr double kExitCheck = 0.01;  // seconds between looks at a program that was killed, or that writes no more
+constexpr double kExitCheck = 0.01;  // seconds between polls of a program that was killed or has closed its output
 
 }  // namespace
 
@@ -45,7 +45,7 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
     if (is_killed || now != stops) kill(-child, is_killed ? SIGKILL : SIGTERM);
     stops = now;
     const bool is_ending = is_killed || (output_end < 0 && errors_end < 0);
-    is_reaped = is_ending && waitpid(child, &status, WNOHANG) == child;
+    is_reaped = is_ending && waitpid(child, &status, WNOHANG) != 0;  // fails if the system reaps children by itself
     std::array<pollfd, 3> waiting{pollfd{output_end, POLLIN, 0}, pollfd{errors_end, POLLIN, 0},
                                   pollfd{signals.descriptor(), POLLIN, 0}};
     const double left = is_ending ? kExitCheck : std::max(0.0, (deadline - host_now()).count());

@@ -124,7 +124,8 @@ class RecordingBackend : public cpu::CpuBackend {
   bool records_steps() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override {
     ++recordings;
-    return lacks_memory ? nullptr : std::make_unique<Again>(enqueue, runs);
+    if (lacks_memory) throw OutOfMemory(0, {});
+    return std::make_unique<Again>(enqueue, runs);
   }
 
   bool lacks_memory = false;
@@ -173,7 +174,7 @@ TEST(ExecutorOnARecordingDevice, ThrowsIfAStepCannotBeRecorded) {
   Builder build;
   build.output("y", exp(build, build.source("x", floats({3}), Role::kInput)));
   Executor step(make_plan(build.finish(), first_kernel(backend)), backend);
-  EXPECT_THROW(step.run(), Error);
+  EXPECT_THROW(step.run(), OutOfMemory);
 }
 
 // A CPU backend that allocates the values of a step one by one and overwrites freed memory.

@@ -101,7 +101,7 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
                           counted(count, "matching record"));
     }
     if (untimed > 0) {
-      print_message(fmt::format("{}: {} without a time left out; laptime show states the reasons", where(command),
+      print_message(fmt::format("{}: left out {} without a time; laptime show states the reasons", where(command),
                                 counted(untimed, "record")));
     }
   }
