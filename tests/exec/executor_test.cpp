@@ -168,7 +168,7 @@ TEST(ExecutorOnARecordingDevice, ReplaysUntracedStepsAfterTheFirst) {
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{16, -32, 8}));
 }
 
-TEST(ExecutorOnARecordingDevice, ThrowsIfAStepCannotBeRecorded) {
+TEST(ExecutorOnARecordingDevice, ThrowsOutOfMemoryIfARecordingDoesNotFit) {
   RecordingBackend backend{all_cpu_kernels(), 1};
   backend.lacks_memory = true;
   Builder build;

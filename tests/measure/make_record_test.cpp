@@ -77,7 +77,11 @@ class MakeRecord : public testing::Test {
 };
 
 TEST_F(MakeRecord, StatesEnergyOnlyOfLongStepsWithoutPauses) {
-  run_.sensors = {{{.joules = 50}, 0}, {{.joules = 100}, 1}, {{.joules = 300}, 3}};
+  for (const size_t steps : {0, 1, 3}) {
+    SensorReading& reading = run_.sensors.emplace_back();
+    reading.steps = steps;
+    reading.sensors.joules = 100 * static_cast<double>(steps);
+  }
   const auto energy = [&](double seconds, double pause) {
     Seconds at{100};
     for (Timeline& step : run_.sampling.steps) {
@@ -94,7 +98,12 @@ TEST_F(MakeRecord, StatesEnergyOnlyOfLongStepsWithoutPauses) {
 }
 
 TEST_F(MakeRecord, ListsSensorReadingsOfMeasuredStepsOnly) {
-  run_.sensors = {{{.power_watts = 1}, 0}, {{.power_watts = 2}, 1}, {{.power_watts = 3, .slowed_by = {"heat"}}, 3}};
+  for (const size_t steps : {0, 1, 3}) {
+    SensorReading& reading = run_.sensors.emplace_back();
+    reading.steps = steps;
+    reading.sensors.power_watts = static_cast<double>(steps);
+    reading.sensors.slowed_by = {"heat"};
+  }
   const Json sensors = record().machine.json()["sensors"];
   EXPECT_EQ(sensors["power_watts"], Json::array({3.0}));
   EXPECT_EQ(sensors["slowed_steps"], Json({{"heat", 1}}));

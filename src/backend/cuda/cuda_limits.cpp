@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend/cuda/cuda_backend.h"
+#include "base/error.h"
 #include "base/random.h"
 
 namespace laptime::cuda {
@@ -62,7 +65,8 @@ double CudaBackend::measure_products(DType factors) {
     fill(*this, *b, factors, count);
     const BlasMatrix matrix{.dtype = factors, .leading = size, .batch_stride = count};
     const BlasOperands operands{.a = a->data(), .b = b->data(), .d = d->data()};
-    Seconds shortest{1e9};
+    std::optional<Seconds> shortest;
+    std::exception_ptr refused;  // cuBLASLt may reject an algorithm that it proposed only when the algorithm runs
     for (int algorithm = 0; algorithm < kBlasAlgorithms; ++algorithm) {
       const BlasProduct product{.m = size,
                                 .n = size,
@@ -75,14 +79,19 @@ double CudaBackend::measure_products(DType factors) {
                                 .algorithm = algorithm};
       try {
         stream_->prepare(product);
+        const Seconds run = shortest_run([&] { stream_->launch(product, operands); });
+        shortest = std::min(shortest.value_or(run), run);
       } catch (const MissingProposal&) {
+        if (algorithm == 0) throw;
         break;
+      } catch (const Error&) {
+        refused = std::current_exception();
       }
-      shortest = std::min(shortest, shortest_run([&] { stream_->launch(product, operands); }));
     }
+    if (!shortest) std::rethrow_exception(refused);
     const auto edge = static_cast<double>(size);
-    best = std::max(best, 2 * edge * edge * edge / shortest.count());
-    if (shortest > kLongEnough) break;
+    best = std::max(best, 2 * edge * edge * edge / shortest->count());
+    if (*shortest > kLongEnough) break;
   }
   return best;
 }
