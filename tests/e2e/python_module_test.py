@@ -124,7 +124,7 @@ class Module(ModuleTest):
         other = json.loads(record)[0]
         for name, step in (("a.json", {}), ("b.json", {"name": "step/other"})):
             (self.folder / name).write_text(json.dumps([other, other | step]))
-        cases = (({"delay": ["none", "matmul=10us"], **PREDICTED}, r"B is slower by [\d.]+ %, more than 2 %"),
+        cases = (({"delay": ["none", "matmul=10us"], **PREDICTED}, r"B is slower by [\d.]+ %; the limit is 2 %"),
                  ({"a": self.folder / "a.json", "b": self.folder / "b.json"}, "A has no such point"))
         for options, said in cases:
             with self.subTest(said), warnings.catch_warnings(record=True) as caught:
