@@ -125,7 +125,7 @@ TEST(ParallelPlan, SizesEqualToDModelAreNotDividedTwice) {
   }
 }
 
-TEST(ParallelPlan, EqualSharesOfDifferentTensorRanksDiffer) {
+TEST(ParallelPlan, TensorRanksDoNotShareACachedShare) {
   const auto time = [](const char* heads, const char* d_ff, const char* vocab, int64_t tensor, SharePlans& plans) {
     const RunConfig config = resolve({{"model", "custom"},
                                       {"d-model", "512"},

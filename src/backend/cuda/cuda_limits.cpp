@@ -84,6 +84,8 @@ double CudaBackend::measure_products(DType factors) {
       } catch (const MissingProposal&) {
         if (algorithm == 0) throw;
         break;
+      } catch (const OutOfMemory&) {
+        throw;
       } catch (const Error&) {
         refused = std::current_exception();
       }

@@ -347,7 +347,7 @@ ExitCode run_plan(const PlanCommand& command) {
       config.verbose || config.output == OutputFormat::kJson || config.output == OutputFormat::kJsonl;
   const bool is_other = options.program != Program::kLaptime;
   SharePlans shares;
-  bool has_own_memory = false;  // of a point of another program, whose memory is not known
+  bool has_own_memory = false;  // a point shows laptime's memory, because the program's is not known
   const bool shows_compiled = is_other || std::ranges::any_of(points, [](const ResolvedPoint& point) {
                                 return point.config.mode == Mode::kCompile;
                               });
@@ -388,7 +388,7 @@ ExitCode run_plan(const PlanCommand& command) {
                           .verbose = config.verbose};
     output.add(is_single ? plan_answer(planned.front(), trace, query) : plan_answer(planned, query));
     if (has_own_memory)
-      output.hint("memory is that of laptime's own plan; the program's is known only for whole steps");
+      output.hint("points that are not whole steps, or use options such as --recompute every=K, show laptime's memory");
     else if (is_single && options.view == PlanView::kSummary)
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
