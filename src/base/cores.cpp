@@ -52,7 +52,7 @@ int64_t physical_cores(const std::vector<int64_t>& hardware_threads, const fs::p
 }  // namespace
 
 std::vector<int64_t> allowed_cores(const fs::path& root) {
-  const std::vector<int64_t> online = parse_cpu_list(read_word(root / "sys/devices/system/cpu/online").value_or(""));
+  std::vector<int64_t> online = parse_cpu_list(read_word(root / "sys/devices/system/cpu/online").value_or(""));
   const std::optional<std::string> status = read_text_file(root / "proc/self/status");
   const std::optional<std::string> list = status ? line_value(*status, "Cpus_allowed_list") : std::nullopt;
   if (!list) return online;
