@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_size.h"
+#include "base/ranges.h"
 #include "base/words.h"
 
 namespace laptime {

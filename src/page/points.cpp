@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/proc_text.h"
+#include "base/words.h"
 #include "config/label.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
