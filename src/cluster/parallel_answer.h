@@ -27,8 +27,8 @@ std::string priced_name(std::string_view device);
 // machine that is neither known nor `planned` or that has two prices, and for a price that is not a positive number.
 Prices parse_prices(std::string_view text, std::string_view name, const std::set<std::string>& planned = {});
 
-// The prices in the file of --price-file; none if `file` is empty. Throws Error if the prices must sort the plans but
-// lack one of the devices, or if two devices share a line of the file.
+// Reads the prices from the file that --price-file names; returns none if `file` is empty. Throws Error if plans are to
+// be sorted by cost and a device has no price, or if two devices have the same name in the file.
 Prices prices_of(const std::vector<std::string>& devices, const std::string& file, bool sorts);
 
 struct ParallelQuery {

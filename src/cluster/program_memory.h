@@ -8,9 +8,9 @@
 
 namespace laptime {
 
-// By how many bytes the step exceeds the device's memory when `program` runs it; negative if it fits. `config` is a
-// point as `program` runs it (as_program). None if only laptime's own plan is known: for other passes than a whole
-// step, and for options that other programs do not have.
+// The bytes by which a step of `program` exceeds the device's memory; negative if it fits. `config` must come from
+// as_program(). Returns none for a pass that is not a whole step, and for options that only laptime has: the memory of
+// the program is not known then.
 std::optional<double> memory_excess(const RunConfig& config, Program program, SharePlans& plans);
 
 // Replaces the memory of laptime's plan in the record of the point by that of `program`, and with it whether the point

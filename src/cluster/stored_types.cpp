@@ -37,7 +37,7 @@ double score_bytes(const DescribedRun& run) {
   return softmax + (drops || softmax > value ? value : 0) + (drops ? kMask : 0);
 }
 
-// Bytes of laptime's last bucket of gradients: the largest tensor of the share, and less than a bucket before it.
+// The most bytes of laptime's last bucket of gradients: less than one bucket, and the largest tensor of the share.
 double last_bucket(const DescribedRun& run, double bucket) {
   const ModelConfig& model = run.config.model;
   const auto widest = static_cast<double>(std::max(model.vocab_size, model.d_ff));

@@ -369,7 +369,7 @@ ExitCode run_plan(const PlanCommand& command) {
     AdviceParts wanted = parts;
     if (is_other && trace) {
       if (set_memory(point.config, options.program, shares, one)) {
-        wanted.remedies = false;  // set_memory() has looked for them
+        wanted.remedies = false;  // set_memory() has found the remedies
         wanted.excess = [&](const RunConfig& config) { return memory_excess(config, options.program, shares); };
       } else {
         has_own_memory = true;
