@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -78,10 +79,10 @@ std::string canonical_model_name(std::string_view where, std::string_view word) 
   std::error_code unreadable;
   if (std::filesystem::exists(word, unreadable))
     return is_model_path(word) ? std::string(word) : fmt::format("./{}", word);
+  const bool is_place = word.starts_with('/') || word.starts_with('.') || std::ranges::count(word, '/') > 1;
   const std::string_view last = word.substr(word.rfind('/') + 1);
-  if (const std::string_view name = known_name(last); !name.empty())
+  if (const std::string_view name = known_name(last); !is_place && !name.empty())
     return std::string(name);  // "meta-llama/Llama-3.2-1B"
-  const bool is_place = word.starts_with('/') || word.starts_with('.');
   if (is_place || (is_model_path(word) && hint_for("model", word).empty())) {
     throw Error::format("{}: no file or folder {} exists; give a config.json, or a model folder that contains one",
                         where, quote(word));
@@ -112,7 +113,7 @@ RopeScalingWord parse_rope_scaling(std::string_view canonical_word) {
     rest.remove_prefix(colon + 1);
     const auto [stop, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), *number);
     const bool ends = stop == rest.data() + rest.size() || *stop == ':';
-    if (problem != std::errc() || !ends) *number = 0;  // canonical_rope_scaling rejects 0
+    if (problem != std::errc() || !ends || !std::isfinite(*number)) *number = 0;  // canonical_rope_scaling rejects 0
   }
   return scaling;
 }

@@ -119,6 +119,10 @@ TEST(Option, AcceptsTextValuesOrExplainsTheError) {
   EXPECT_THAT(refusal("memory-limit", "4096"), HasSubstr("'4096' has no unit; did you mean 4096MiB?"));
   EXPECT_THAT(refusal("model", "smal"), HasSubstr("did you mean 'small'?"));
   EXPECT_THAT(refusal("model", "gpt2-125M"), HasSubstr("did you mean 'gpt2-124M'?"));
+  for (const char* const path : {"./gpt2", "../gpt2", "/nowhere/gpt2", "runs/last/gpt2"})
+    EXPECT_THAT(refusal("model", path), HasSubstr("no file or folder")) << path;
+  for (const char* const scaling : {"llama3:inf:1:4:8192", "llama3:8:1:inf:8192", "llama3:8:1:4", "llama3:8:4:1:8192"})
+    EXPECT_THAT(refusal("rope-scaling", scaling), HasSubstr("is not a RoPE scaling")) << scaling;
   EXPECT_THAT(refusal("data", ""), HasSubstr("empty"));
   EXPECT_THAT(refusal("data", std::string_view("a\0b", 3)), HasSubstr("control character"));
   EXPECT_THAT(refusal("data", std::string(5000, 'a')), HasSubstr("5000 bytes long"));
