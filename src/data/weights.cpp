@@ -83,13 +83,14 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
   for (const auto& [name, place] : places_) known.insert(place.tensor);
   for (const ParameterSpec& parameter : parameters) {
     if (parameter.stored_again_as.empty()) continue;
-    known.insert(prefix + parameter.stored_again_as);
     ParameterSpec again = parameter;
     again.name = parameter.stored_again_as;
-    const std::optional<LibraryPlace> place = library_place(model, again);
-    if (!place) continue;
-    known.insert(place->tensor);
-    if (files_->has(place->tensor)) require_same(place->tensor, places_.at(parameter.name).tensor);
+    std::vector<std::string> names{prefix + again.name};
+    if (const std::optional<LibraryPlace> place = library_place(model, again)) names.push_back(place->tensor);
+    for (const std::string& name : names) {
+      known.insert(name);
+      if (files_->has(name)) require_same(name, places_.at(parameter.name).tensor);
+    }
   }
   for (const StoredTensor* tensor : files_->tensors()) {
     if (!tensor->name.starts_with(prefix) || known.contains(tensor->name)) continue;
@@ -101,7 +102,7 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
   }
 }
 
-// transformers uses the stored head even if weights are tied, so a stored head must then equal the embedding.
+// A tied head that is stored again must equal the embedding; transformers would use the stored head.
 void StartingWeights::require_same(const std::string& again, const std::string& tensor) const {
   constexpr int64_t kRun = 1 << 20;  // elements
   const int64_t size = files_->tensor(tensor).shape.product();
@@ -117,7 +118,7 @@ void StartingWeights::require_same(const std::string& again, const std::string& 
   }
   if (is_same) return;
   throw Error::format(
-      "{}: tensor '{}' differs from '{}', to which config.json ties it; set tie_word_embeddings there to false",
+      "{}: tensor '{}' differs from '{}', but the model ties them; give --weight-tie false, or another file",
       files_->text_of(again), again, tensor);
 }
 
