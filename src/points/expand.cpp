@@ -13,6 +13,13 @@ namespace laptime {
 namespace {
 
 std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, const std::vector<GivenOption>& given) {
+// A value as part of a name, in which slashes separate words; the path of a file has slashes.
+std::string name_part(std::string_view value) {
+  std::string part(value);
+  std::ranges::replace(part, '/', '-');
+  return part;
+}
+
   std::string first;
   std::string always;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
@@ -33,7 +40,7 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
     const Option option = find_option<RunConfig>(axes[i].flag).value();
     const bool is_swept = axes[i].values.size() > 1;
     if (option.in_name == InName::kWhereGiven || (option.in_name == InName::kWhereSwept && is_swept))
-      others += fmt::format("/{}:{}", option.tag, given[i].text);
+      others += fmt::format("/{}:{}", option.tag, name_part(given[i].text));
   }
   return first + always + others;
 }

@@ -51,6 +51,12 @@ TEST(Sweep, NamesContainSweptAndWorkChangingOptions) {
               ElementsAre("step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/threads:2"));
 }
 
+TEST(Sweep, NamesContainPathsWithoutSlashes) {
+  EXPECT_THAT(names_of(sweep_of({{"kernels", "a/x.json,b/x.json"}})),
+              ElementsAre("step/model:small/ctx:256/dtype:float32/mode:eager/kernels:a-x.json",
+                          "step/model:small/ctx:256/dtype:float32/mode:eager/kernels:b-x.json"));
+}
+
 TEST(Sweep, NamesAreUniqueEvenForCustomModels) {
   const Sweep sweep = sweep_of({{"model", "small,medium"}, {"num-layers", "1,2"}});
   const std::vector<std::string> names = names_of(sweep);
