@@ -32,10 +32,11 @@ size_t edits(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// True if the word is a prefix of the name and at least half as long. Words of one or two letters are too short.
-bool goes_on(std::string_view word, std::string_view name) {
+// True if the word is a prefix of the name or the whole name, ignoring case, and at least half as long. Words of one or
+// two letters are too short.
+bool starts_name(std::string_view word, std::string_view name) {
   constexpr size_t kLeast = 3;
-  if (word.size() < kLeast || name.size() <= word.size() || name.size() > 2 * word.size()) return false;
+  if (word.size() < kLeast || name.size() < word.size() || name.size() > 2 * word.size()) return false;
   return std::equal(word.begin(), word.end(), name.begin(), [](char a, char b) { return lower(a) == lower(b); });
 }
 
@@ -91,7 +92,7 @@ std::string_view nearest_name(std::string_view word, const std::vector<std::stri
   if (word.empty() || word.size() > kLongestCompared) return {};
   std::string_view nearest;
   for (const std::string_view name : known) {
-    if (goes_on(word, name) && (nearest.empty() || name.size() < nearest.size())) nearest = name;
+    if (starts_name(word, name) && (nearest.empty() || name.size() < nearest.size())) nearest = name;
   }
   if (!nearest.empty()) return nearest;
   size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;

@@ -28,6 +28,7 @@ TEST(Words, SuggestsNearestName) {
   EXPECT_EQ(nearest_name("bathces", known), "batches");
   EXPECT_EQ(nearest_name("bat", known), "batch");
   EXPECT_EQ(nearest_name("speed", {"seed", "speedup_low", "speedup"}), "speedup");
+  EXPECT_EQ(nearest_name("Speed", {"speedup", "speed"}), "speed");
   EXPECT_EQ(nearest_name("sp", {"speedup"}), "");
   EXPECT_EQ(nearest_name("gigantic", known), "");
   EXPECT_EQ(nearest_name("", known), "");
