@@ -63,7 +63,7 @@ struct OutputConfig {
                  .help = "column sets (default, all, attention, mean_std, first_steps, ...), speedup, gain, or single "
                          "columns by header or name, such as mean, std (divided by n - 1) or std_population (by n); see "
                          "laptime list columns",
-                 .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
+                 .axis = false, .joins_list = true, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "mfu", .key = "mfu", .group = kOutput,
                  .help = "FLOPs counted in the share of peak: full (all), causal (all but half of attention's) or 6n "
                          "(6 per parameter and token)", .axis = false, .changes_result = false}, self.mfu);

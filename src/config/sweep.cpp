@@ -41,7 +41,7 @@ void set_option(Sweep& sweep, std::string_view name, std::string_view where, con
     throw Error::format("{}: unknown option {}{} (see laptime list options)", where, quote(name),
                         hint.empty() ? did_you_mean(name, sweep_flags()) : hint);
   }
-  if (run_option && run_option->joins_list && values.size() > 1)
+  if ((run_option ? run_option : output_option)->joins_list && values.size() > 1)
     return set_option(sweep, name, where, {joined(values, ",")});
   const bool takes_list = run_option && run_option->axis;
   if (!takes_list && values.size() != 1) {

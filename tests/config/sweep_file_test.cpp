@@ -34,6 +34,10 @@ TEST(SweepFile, KeepsTheOrderOfTheFile) {
   EXPECT_THAT(sweep.axes[2].values, ElementsAre("128", "256"));
 }
 
+TEST(SweepFile, JoinsListOfColumns) {
+  EXPECT_EQ(parse_sweep("columns = [\"mean\", \"std\"]\n", "a.toml").output.columns, "mean,std");
+}
+
 TEST(SweepFile, AcceptsSynonyms) {
   const Sweep sweep = parse_sweep("seq_len = [128]\nbatch-size = 2\ndtype = \"bf16\"\nformat = \"md\"\n", "a.toml");
   ASSERT_EQ(sweep.axes.size(), 3U);
