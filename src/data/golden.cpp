@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/json_field.h"
 #include "base/words.h"
@@ -131,9 +132,7 @@ void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64
   if (golden.file->find(key) != nullptr) {
     tensor_with(golden, key, shape);
   } else {
-    int64_t numel = 1;
-    for (const int64_t size : shape) numel = (Size(numel) * size).value();
-    check_samples(golden, key, numel);
+    check_samples(golden, key, stated->second.numel());
   }
   note_key(golden, key, norm_of(stored_tensor(golden, key).values));
 }
@@ -156,6 +155,12 @@ void read_tensors(GoldenCase& golden) {
 }
 
 }  // namespace
+
+int64_t StoredNorm::numel() const {
+  Size numel = 1;
+  for (const int64_t size : shape) numel *= size;
+  return numel.value();
+}
 
 std::vector<Precision> GoldenCase::precisions() const {
   std::vector<Precision> precisions{Precision::kFloat32, Precision::kBFloat16};

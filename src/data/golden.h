@@ -46,6 +46,8 @@ struct TorchError {
 struct StoredNorm {
   double norm = 0;
   std::vector<int64_t> shape;
+
+  int64_t numel() const;  // throws Error if the number does not fit in 63 bits
 };
 
 // The results of a run in one precision.

@@ -78,10 +78,8 @@ class FileCheck {
     }
     const std::vector<int64_t> positions = stored_tensor(golden_, key).positions;
     std::vector<int64_t> expected(positions.size());
-    int64_t numel = 1;
-    for (const int64_t size : stated.shape) numel *= size;
     const std::string name = "sample/" + std::string(split_key(key).name);
-    fill_integers(Stream(static_cast<uint64_t>(golden_.seed), name), 0, expected, numel);
+    fill_integers(Stream(static_cast<uint64_t>(golden_.seed), name), 0, expected, stated.numel());
     add_equal("sample_at/" + key, positions, expected);
   }
 

@@ -67,12 +67,6 @@ Comparison compare_peak(const GoldenCase& golden, std::string what, int64_t Eage
   return compare_bytes(std::move(what), bytes, (*golden.eager_float32_peaks).*peak, kPeakShare);
 }
 
-int64_t numel_of(const StoredNorm& stored) {
-  int64_t numel = 1;
-  for (const int64_t size : stored.shape) numel *= size;
-  return numel;
-}
-
 // True if a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
 // value then consists of rounding errors of terms that cancel.
 bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
@@ -85,7 +79,7 @@ double largest_element_of_gradients(const GoldenCase& golden) {
   double largest = 0;
   for (const auto& [key, stored] : golden.norms) {
     if (split_key(key).group == "grad")
-      largest = std::max(largest, stored.norm / std::sqrt(static_cast<double>(std::max<int64_t>(numel_of(stored), 1))));
+      largest = std::max(largest, stored.norm / std::sqrt(static_cast<double>(std::max<int64_t>(stored.numel(), 1))));
   }
   return largest;
 }
@@ -99,7 +93,7 @@ double scale_of(const GoldenCase& golden, const std::string& key) {
   const double scale = std::max(golden.truth_norm.at(key), kLeastShare * largest);
   if (group != "grad") return scale;
   if (is_rounding_alone(golden, key)) return largest;
-  const int64_t numel = numel_of(golden.norms.at(key));
+  const int64_t numel = golden.norms.at(key).numel();
   return numel > kFew ? scale
                       : std::max(scale, largest_element_of_gradients(golden) * std::sqrt(static_cast<double>(numel)));
 }
@@ -151,7 +145,7 @@ template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values) {
   const GoldenTensor truth = stored_tensor(golden, key);
-  const int64_t numel = numel_of(golden.norms.at(key));
+  const int64_t numel = golden.norms.at(key).numel();
   LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: has {} values, expected {}", key, values.size(),
                 numel);
   const std::vector<bool> out = left_out(golden, key, truth);

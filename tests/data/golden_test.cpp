@@ -312,6 +312,10 @@ TEST(Golden, RejectsInvalidMetadataJson) {
   EXPECT_SAYS(refused(long_text), "16000000");
   const WrittenFile plain("a.safetensors", safetensors_bytes("{}", ""));
   EXPECT_SAYS(error_of([&] { read_golden(plain.path()); }), "not a file of stored PyTorch values");
+TEST(Golden, RejectsShapesThatOverflow) {
+  EXPECT_THROW((StoredNorm{.norm = 1, .shape = {int64_t{1} << 62U, 4}}.numel()), Error);
+}
+
 }
 
 TEST(Golden, RejectsMissingOrMisshapenTensors) {
