@@ -127,7 +127,7 @@ class HeaderEvents {
   bool binary(std::vector<uint8_t>&) { unexpected("binary data"); }
 
   bool parse_error(size_t position, const std::string& token, const nlohmann::json::exception&) {
-    throw Error::format("{}: the header is not valid JSON at byte {}, near {}; {}", file_, kLengthBytes + position,
+    throw Error::format("{}: the header is not valid JSON at byte {}, near {}; {}", file_, kLengthBytes + position - 1,
                         quote(token), kRemedy);
   }
 
