@@ -45,6 +45,13 @@ struct Option {
   std::string (*canonical)(std::string_view where, std::string_view word) = nullptr;
 };
 
+// For Option::canonical: returns the text unchanged; throws Error unless `parse` accepts it.
+template <auto parse>
+std::string unchanged(std::string_view where, std::string_view text) {
+  parse(where, text);
+  return std::string(text);
+}
+
 template <class E>
 struct Choice {
   E value{};

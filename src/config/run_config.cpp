@@ -127,16 +127,6 @@ OpDelay parse_delay(std::string_view where, std::string_view text) {
   return {std::string(text.substr(0, equals)), Seconds{value * scale->seconds}};
 }
 
-std::string canonical_delay(std::string_view where, std::string_view text) {
-  parse_delay(where, text);
-  return std::string(text);
-}
-
-std::string canonical_bytes(std::string_view where, std::string_view text) {
-  parse_bytes(where, text);
-  return std::string(text);
-}
-
 ModelConfig RunConfig::step_model() const {
   ModelConfig cropped = model;
   cropped.context_length = step_context();

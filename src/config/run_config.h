@@ -107,11 +107,7 @@ struct OpDelay {
 };
 // Parses "matmul=20us", an op and a time of at most 10 s in ns, us, ms or s; throws Error for any other text.
 OpDelay parse_delay(std::string_view where, std::string_view text);
-// Returns the text unchanged; throws Error unless parse_delay accepts it.
-std::string canonical_delay(std::string_view where, std::string_view text);
 
-// Returns the text unchanged; throws Error unless parse_bytes accepts it.
-std::string canonical_bytes(std::string_view where, std::string_view text);
 // The number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "2000000"; throws Error if the text is not a size,
 // or has no unit and is below 1 MiB.
 int64_t parse_bytes(std::string_view where, std::string_view text);
@@ -229,7 +225,7 @@ struct RunConfig {
                  .canonical = canonical_recompute}, self.recompute);
     visit(Option{.flag = "memory-limit", .key = "memory_limit", .tag = "limit", .group = kEngine,
                  .help = "memory that the step may use, for example 8GiB", .empty = "none", .in_name = kGiven,
-                 .value = "BYTES", .canonical = canonical_bytes}, self.memory_limit);
+                 .value = "BYTES", .canonical = unchanged<parse_bytes>}, self.memory_limit);
     visit(Option{.flag = "optimizer-in-backward", .key = "optimizer_in_backward", .tag = "in_backward",
                  .group = kEngine,
                  .help = "update each parameter as soon as its gradient is complete, and keep no gradient",
@@ -238,7 +234,7 @@ struct RunConfig {
     visit(Option{.flag = "delay", .key = "delay", .tag = "delay", .group = kEngine,
                  .help = "pause after every launch of an op, for example matmul=20us, to test that compare detects a known "
                          "slowdown", .empty = "none", .in_name = kGiven, .configures_engine = true,
-                 .value = "OP=TIME", .canonical = canonical_delay}, self.delay);
+                 .value = "OP=TIME", .canonical = unchanged<parse_delay>}, self.delay);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
                  .help = "part of a step that is timed: inference (forward that saves nothing for backward), forward, "
                          "backward (runs forward untimed), forward_backward, or step (with the optimizer)",
@@ -310,7 +306,7 @@ struct RunConfig {
                  .min = 1, .max = 65536, .in_name = kGiven}, self.pipeline_parallel);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
                  .help = "minimum bytes of gradients that ranks sum at a time, for example 25MiB", .in_name = kGiven,
-                 .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
+                 .value = "BYTES", .canonical = unchanged<parse_bytes>}, self.bucket);
     visit(Option{.flag = "oversubscribe", .key = "oversubscribe", .tag = "oversubscribe", .group = kRanks,
                  .help = "allow ranks to use more threads than there are cores; threads that share a core "
                          "make the times longer",

@@ -45,11 +45,6 @@ double parse_token_count(std::string_view where, std::string_view text) {
                       quote(text));
 }
 
-std::string canonical_token_count(std::string_view where, std::string_view text) {
-  parse_token_count(where, text);
-  return std::string(text);
-}
-
 double parse_hourly_price(std::string_view where, std::string_view text) {
   const Leading found = leading_number(text);
   const bool has_unit = found.rest.empty() || found.rest == "/h" || found.rest == "/hour";
@@ -57,11 +52,6 @@ double parse_hourly_price(std::string_view where, std::string_view text) {
   if (!found.is_number || !has_unit || found.number < 0 || found.number > kMost)
     throw Error::format("{}: {} is not an hourly price; write for example 2.5/h", where, quote(text));
   return found.number;
-}
-
-std::string canonical_hourly_price(std::string_view where, std::string_view text) {
-  parse_hourly_price(where, text);
-  return std::string(text);
 }
 
 TrainingBudget TrainingOptions::budget() const {

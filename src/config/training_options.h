@@ -11,10 +11,8 @@ namespace laptime {
 
 // Parses "10B", "3.5T", "500M" or "1e9"; throws Error unless the text is a number of tokens from 1 to 1e18.
 double parse_token_count(std::string_view where, std::string_view text);
-std::string canonical_token_count(std::string_view where, std::string_view text);
 // Parses "2.5/h", "2.5/hour" or "2.5", without a currency; throws Error unless the number is from 0 to 1e9.
 double parse_hourly_price(std::string_view where, std::string_view text);
-std::string canonical_hourly_price(std::string_view where, std::string_view text);
 
 // A training run, given as a number of tokens or of passes over the record's data.
 struct TrainingBudget {
@@ -44,7 +42,7 @@ struct TrainingOptions {
                  .axis = false,
                  .changes_result = false,
                  .value = "COUNT",
-                 .canonical = canonical_token_count},
+                 .canonical = unchanged<parse_token_count>},
           self.tokens);
     visit(Option{.flag = "epochs",
                  .key = "epochs",
@@ -64,7 +62,7 @@ struct TrainingOptions {
                  .axis = false,
                  .changes_result = false,
                  .value = "N/h",
-                 .canonical = canonical_hourly_price},
+                 .canonical = unchanged<parse_hourly_price>},
           self.price);
   }
 };
