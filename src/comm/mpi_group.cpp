@@ -16,14 +16,14 @@ namespace {
 
 constexpr int kDataTag = 0;
 constexpr int kLifeTag = 1;
-constexpr Seconds kSignEvery{0.5};
-constexpr Seconds kLookEvery{0.25};
+constexpr Seconds kHeartbeatEvery{0.5};
+constexpr Seconds kCheckEvery{0.25};
 constexpr int64_t kLargestMessage = int64_t{1} << 30;  // bytes; MPI takes counts as int
 
 }  // namespace
 
 MpiGroup::MpiGroup(const MpiLibrary& mpi, std::function<void(const std::string&)> lost)
-    : mpi_(mpi), lost_(std::move(lost)), sending_(mpi.request_null), hearing_(mpi.request_null) {
+    : mpi_(mpi), lost_(std::move(lost)), sending_(mpi.request_null), receiving_(mpi.request_null) {
   int provided = 0;
   mpi_.init_thread(nullptr, nullptr, kMpiThreadSerialized, &provided);
   if (provided < kMpiThreadSerialized)
@@ -31,45 +31,45 @@ MpiGroup::MpiGroup(const MpiLibrary& mpi, std::function<void(const std::string&)
   mpi_.comm_rank(mpi_.comm_world, &rank_);
   mpi_.comm_size(mpi_.comm_world, &size_);
   if (size_ == 1) return;
-  looked_ = host_now();
-  hear();
-  idle_ = std::jthread([this](const std::stop_token& stop) {
+  checked_ = host_now();
+  receive_heartbeat();
+  monitor_ = std::jthread([this](const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-      beat(host_now());
-      ended_.wait_for(lock, stop, std::chrono::duration<double>(kLookEvery.count()), [] { return false; });
+      check_heartbeats(host_now());
+      ended_.wait_for(lock, stop, std::chrono::duration<double>(kCheckEvery.count()), [] { return false; });
     }
   });
 }
 
 MpiGroup::~MpiGroup() {
   if (size_ > 1) {
-    idle_.request_stop();
-    idle_.join();
-    mpi_.cancel(&hearing_);
-    mpi_.wait(&hearing_, nullptr);
+    monitor_.request_stop();
+    monitor_.join();
+    mpi_.cancel(&receiving_);
+    mpi_.wait(&receiving_, nullptr);
     mpi_.wait(&sending_, nullptr);
   }
   mpi_.finalize();
 }
 
-void MpiGroup::hear() {
-  mpi_.irecv(&heard_, 1, mpi_.byte, (rank_ + size_ - 1) % size_, kLifeTag, mpi_.comm_world, &hearing_);
+void MpiGroup::receive_heartbeat() {
+  mpi_.irecv(&received_byte_, 1, mpi_.byte, (rank_ + size_ - 1) % size_, kLifeTag, mpi_.comm_world, &receiving_);
 }
 
-void MpiGroup::beat(Seconds now) {
-  // A longer gap counts as 2 * kLookEvery: this process was suspended, and the other ranks probably were too.
-  silent_ += std::min(now - looked_, 2 * kLookEvery);
-  looked_ = now;
+void MpiGroup::check_heartbeats(Seconds now) {
+  // A longer gap counts as 2 * kCheckEvery: this process was suspended, and the other ranks probably were too.
+  silent_ += std::min(now - checked_, 2 * kCheckEvery);
+  checked_ = now;
   int is_done = 0;
-  for (mpi_.test(&hearing_, &is_done, nullptr); is_done != 0; mpi_.test(&hearing_, &is_done, nullptr)) {
+  for (mpi_.test(&receiving_, &is_done, nullptr); is_done != 0; mpi_.test(&receiving_, &is_done, nullptr)) {
     silent_ = Seconds();
-    hear();
+    receive_heartbeat();
   }
   mpi_.test(&sending_, &is_done, nullptr);
-  if (is_done != 0 && now - sent_ >= kSignEvery) {
+  if (is_done != 0 && now - sent_ >= kHeartbeatEvery) {
     sent_ = now;
-    mpi_.isend(&sign_, 1, mpi_.byte, (rank_ + 1) % size_, kLifeTag, mpi_.comm_world, &sending_);
+    mpi_.isend(&sent_byte_, 1, mpi_.byte, (rank_ + 1) % size_, kLifeTag, mpi_.comm_world, &sending_);
   }
   if (silent_ < kSilence) return;
   lost_(fmt::format("rank {} of {} has been silent for {:.0f} s: its process hangs, or its machine is down",
@@ -99,12 +99,12 @@ void MpiGroup::exchange(std::span<const Message> outgoing, std::span<const Messa
   // Polls in quick succession at first, then yields the core to computing threads.
   constexpr int64_t kOftenPolls = 200;
   constexpr int64_t kYieldPolls = 4000;
-  constexpr int64_t kPollsPerLook = 64;
+  constexpr int64_t kPollsPerCheck = 64;
   int are_done = 0;
   for (int64_t polls = 1;; ++polls) {
     mpi_.testall(static_cast<int>(requests_.size()), requests_.data(), &are_done, nullptr);
     if (are_done != 0) return;
-    if (polls % kPollsPerLook == 0) beat(host_now());
+    if (polls % kPollsPerCheck == 0) check_heartbeats(host_now());
     if (polls > kYieldPolls) {
       usleep(50);
     } else if (polls > kOftenPolls) {

@@ -37,8 +37,8 @@ class MpiGroup : public Group {
  private:
   // Sends a heartbeat if one is due, receives heartbeats of the previous rank, and ends all ranks if that rank is
   // silent.
-  void beat(Seconds now);
-  void hear();  // posts a receive for the next heartbeat
+  void check_heartbeats(Seconds now);
+  void receive_heartbeat();  // posts a receive for the next heartbeat
 
   const MpiLibrary& mpi_;
   std::function<void(const std::string&)> lost_;
@@ -48,10 +48,10 @@ class MpiGroup : public Group {
 
   std::mutex mutex_;  // MPI is called by one thread at a time
   std::condition_variable_any ended_;
-  char sign_ = 0, heard_ = 0;
-  MpiLibrary::Request sending_, hearing_;
-  Seconds sent_{}, looked_{}, silent_{};
-  std::jthread idle_;  // sends and receives heartbeats outside of exchanges
+  char sent_byte_ = 0, received_byte_ = 0;
+  MpiLibrary::Request sending_, receiving_;
+  Seconds sent_{}, checked_{}, silent_{};
+  std::jthread monitor_;  // sends and receives heartbeats outside of exchanges
 };
 
 }  // namespace laptime
