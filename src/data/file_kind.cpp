@@ -19,8 +19,8 @@ using namespace std::string_view_literals;
 
 constexpr const char* kUnpack = "unpack it first";
 constexpr const char* kTokenize = "tokenize it first and give the tokens";
-constexpr const char* kWeights = "use it with --weights, or give a token file";
-constexpr const char* kCheckpoint = "give a token file";
+constexpr const char* kUseAsWeights = "use it with --weights, or give a token file";
+constexpr const char* kGiveTokens = "give a token file";
 
 struct FileSignature {
   std::string_view bytes;
@@ -30,8 +30,8 @@ struct FileSignature {
 };
 constexpr std::array kSignatures{
     FileSignature{"\x1f\x8b\x08"sv, "a gzip archive", kUnpack},
-    FileSignature{"PK\x03\x04"sv, "a zip archive, as written by torch.save or numpy.savez", kCheckpoint},
-    FileSignature{"PK\x05\x06"sv, "an empty zip archive", kCheckpoint},
+    FileSignature{"PK\x03\x04"sv, "a zip archive, as written by torch.save or numpy.savez", kGiveTokens},
+    FileSignature{"PK\x05\x06"sv, "an empty zip archive", kGiveTokens},
     FileSignature{"\x28\xb5\x2f\xfd"sv, "a zstd archive", kUnpack},
     FileSignature{"\xfd"
                   "7zXZ\0"sv,
@@ -48,13 +48,13 @@ constexpr std::array kSignatures{
     FileSignature{"%PDF-"sv, "a PDF", kTokenize},
     FileSignature{"\x7f"
                   "ELF"sv,
-                  "a program", kCheckpoint},
-    FileSignature{"\x89PNG"sv, "a picture", kCheckpoint},
-    FileSignature{"GGUF"sv, "a GGUF checkpoint", kCheckpoint},
-    FileSignature{"lmgg"sv, "a GGML checkpoint", kCheckpoint},
-    FileSignature{"fmgg"sv, "a GGML checkpoint", kCheckpoint},
-    FileSignature{"tjgg"sv, "a GGML checkpoint", kCheckpoint},
-    FileSignature{"24ka"sv, "a llama2.c checkpoint", kCheckpoint},
+                  "a program", kGiveTokens},
+    FileSignature{"\x89PNG"sv, "a picture", kGiveTokens},
+    FileSignature{"GGUF"sv, "a GGUF checkpoint", kGiveTokens},
+    FileSignature{"lmgg"sv, "a GGML checkpoint", kGiveTokens},
+    FileSignature{"fmgg"sv, "a GGML checkpoint", kGiveTokens},
+    FileSignature{"tjgg"sv, "a GGML checkpoint", kGiveTokens},
+    FileSignature{"24ka"sv, "a llama2.c checkpoint", kGiveTokens},
     FileSignature{"MMIDIDX\0\0"sv, "an index of Megatron tokens", "give the .bin file next to it"}};
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -65,12 +65,12 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 FileKind llmc_kind(int32_t magic) {
   switch (magic) {
     case 20240326:
-    case 20240803: return {"an llm.c checkpoint", kCheckpoint};
-    case 20240327: return {"an llm.c debugging state", kCheckpoint};
-    case 20240328: return {"an llm.c tokenizer", kCheckpoint};
-    case 20240522: return {"an llm.c evaluation file", kCheckpoint};
-    case 20240527: return {"an llm.c optimizer state", kCheckpoint};
-    default: return {fmt::format("an llm.c file with magic number {}", magic), kCheckpoint};
+    case 20240803: return {"an llm.c checkpoint", kGiveTokens};
+    case 20240327: return {"an llm.c debugging state", kGiveTokens};
+    case 20240328: return {"an llm.c tokenizer", kGiveTokens};
+    case 20240522: return {"an llm.c evaluation file", kGiveTokens};
+    case 20240527: return {"an llm.c optimizer state", kGiveTokens};
+    default: return {fmt::format("an llm.c file with magic number {}", magic), kGiveTokens};
   }
 }
 
@@ -134,9 +134,9 @@ FileKind kind_by_signature(const InputFile& file) {
   if (found != kSignatures.end()) return {std::string(found->name), std::string(found->remedy)};
   if (is_llmc(begin, file.size())) return llmc_kind(number_at<int32_t>(begin, 0));
   if (is_arrow_stream(begin)) return {"an arrow stream", kTokenize};
-  if (is_safetensors(begin, file.size())) return {"a safetensors file", kWeights};
+  if (is_safetensors(begin, file.size())) return {"a safetensors file", kUseAsWeights};
   if (is_pickle(begin, bytes_at(file, file.size() - std::min<int64_t>(file.size(), 1), 1)))
-    return {"a Python pickle, such as an old checkpoint", kCheckpoint};
+    return {"a Python pickle, such as an old checkpoint", kGiveTokens};
   return {};
 }
 
@@ -154,7 +154,7 @@ FileKind kind_of_text(std::span<const std::byte> begin) {
     if (at == std::string_view::npos) continue;
     const size_t after = text.find_first_not_of(" \t\r\n", at + key.size());
     if (after != std::string_view::npos && text[after] == ':')
-      return {fmt::format("JSON that describes a model (it has {})", key), kCheckpoint};
+      return {fmt::format("JSON that describes a model (it has {})", key), kGiveTokens};
   }
   return {};
 }
@@ -166,7 +166,7 @@ FileKind kind_by_values(std::span<const std::byte> sample) {
       are_weights(sample.size() / 4, [&](size_t i) { return double{number_at<float>(sample, 4 * i)}; }) ||
       are_weights(sample.size() / 8, [&](size_t i) { return number_at<double>(sample, 8 * i); }) ||
       are_weights(sample.size() / 2, bfloat16_at) || are_weights(sample.size() / 2, float16_at);
-  return found ? FileKind{"floating-point numbers, such as weights", kCheckpoint} : FileKind{};
+  return found ? FileKind{"floating-point numbers, such as weights", kGiveTokens} : FileKind{};
 }
 
 bool is_text(std::span<const std::byte> bytes) {

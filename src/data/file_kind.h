@@ -25,7 +25,7 @@ T number_at(std::span<const std::byte> bytes, size_t at) {
 
 struct FileKind {
   std::string name;    // "a gzip archive"; empty if unknown
-  std::string remedy;  // "unpack it"
+  std::string remedy;  // "unpack it first"
 };
 
 // Recognises kinds with a distinctive start, such as archives, tables, checkpoints, pickles, and llm.c files without

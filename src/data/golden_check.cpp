@@ -24,7 +24,7 @@ class FileCheck {
     for (const std::string& key : golden_.keys) check_tensor(key);
     for (const Precision precision : golden_.precisions()) check_losses(precision);
     check_truth();
-    for (const Precision precision : golden_.precisions()) check_books(precision);
+    for (const Precision precision : golden_.precisions()) check_saved_bytes(precision);
     check_grad_norm();
     return std::move(results_);
   }
@@ -103,7 +103,7 @@ class FileCheck {
     add("float32 losses equal the reference losses", golden_.losses == golden_.float32.losses ? 0 : 1, 0);
   }
 
-  void check_books(Precision precision) {
+  void check_saved_bytes(Precision precision) {
     const EagerTrace& eager = golden_.values(precision).eager;
     double sum = 0;
     for (const SavedStorage& storage : eager.saved) sum += static_cast<double>(storage.bytes);

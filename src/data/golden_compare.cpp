@@ -109,26 +109,26 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
 
 // For each element of `stored` (the stored values of `key`): true if moved_by_rounding() lists it. All false if the
 // key is not a weight after a step, or if the file stores the gradient at other positions.
-std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
+std::vector<bool> skipped_elements(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
-  std::vector<bool> out(count, false);
+  std::vector<bool> skipped(count, false);
   if (!golden.folder.empty()) {
     const auto ranges = golden.undetermined.find(std::string(split_key(key).name));
-    if (!split_key(key).group.starts_with("after") || ranges == golden.undetermined.end()) return out;
-    for (const auto& [from, to] : ranges->second) std::fill(out.begin() + from, out.begin() + to, true);
-    return out;
+    if (!split_key(key).group.starts_with("after") || ranges == golden.undetermined.end()) return skipped;
+    for (const auto& [from, to] : ranges->second) std::fill(skipped.begin() + from, skipped.begin() + to, true);
+    return skipped;
   }
   const std::string gradient = fmt::format("grad/{}", split_key(key).name);
-  if (!split_key(key).group.starts_with("after") || !golden.norms.contains(gradient)) return out;
+  if (!split_key(key).group.starts_with("after") || !golden.norms.contains(gradient)) return skipped;
   const auto [positions, truth] = stored_tensor(golden, gradient);
-  if (positions != stored.positions || truth.size() != count) return out;
-  const double off = allowed_to(golden, Precision::kFloat32, gradient) * scale_of(golden, gradient) /
-                     std::sqrt(static_cast<double>(count));
+  if (positions != stored.positions || truth.size() != count) return skipped;
+  const double tolerance = allowed_to(golden, Precision::kFloat32, gradient) * scale_of(golden, gradient) /
+                           std::sqrt(static_cast<double>(count));
   // A zero among larger gradients is exact and not noise, for example in the embedding row of a token that the batch
   // does not contain.
-  const bool all = std::all_of(truth.begin(), truth.end(), [off](double g) { return std::fabs(g) <= off; });
-  for (size_t i = 0; i < count; ++i) out[i] = all || (truth[i] != 0 && std::fabs(truth[i]) <= off);
-  return out;
+  const bool all = std::all_of(truth.begin(), truth.end(), [tolerance](double g) { return std::fabs(g) <= tolerance; });
+  for (size_t i = 0; i < count; ++i) skipped[i] = all || (truth[i] != 0 && std::fabs(truth[i]) <= tolerance);
+  return skipped;
 }
 
 }  // namespace
@@ -148,19 +148,21 @@ Comparison compare_tensor(const GoldenCase& golden, Precision precision, const s
   const int64_t numel = golden.norms.at(key).numel();
   LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: has {} values, expected {}", key, values.size(),
                 numel);
-  const std::vector<bool> out = left_out(golden, key, truth);
-  const auto absent = std::count(out.begin(), out.end(), true);
-  if (absent == std::ssize(out) && absent > 0) return not_compared(key, "its gradient is zero within tolerance");
+  const std::vector<bool> skipped = skipped_elements(golden, key, truth);
+  const auto skipped_count = std::count(skipped.begin(), skipped.end(), true);
+  if (skipped_count == std::ssize(skipped) && skipped_count > 0)
+    return not_compared(key, "its gradient is zero within tolerance");
   double sum = 0;
   for (size_t i = 0; i < truth.values.size(); ++i) {
-    if (out[i]) continue;
+    if (skipped[i]) continue;
     const size_t at = truth.positions.empty() ? i : static_cast<size_t>(truth.positions[i]);
     const double difference = static_cast<double>(values[at]) - truth.values[i];
     sum += difference * difference;
   }
   const double distance = sum == 0 ? 0 : std::sqrt(sum) / scale_of(golden, key);
   std::string note;
-  if (absent > 0) note = fmt::format("{} of {} values skipped: gradient is zero within tolerance", absent, out.size());
+  if (skipped_count > 0)
+    note = fmt::format("{} of {} values skipped: gradient is zero within tolerance", skipped_count, skipped.size());
   return measured(key, distance, allowed_to(golden, precision, key), std::move(note));
 }
 
@@ -169,10 +171,10 @@ template Comparison compare_tensor(const GoldenCase&, Precision, const std::stri
 
 std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const std::string& key) {
   const GoldenTensor truth = stored_tensor(golden, key);
-  const std::vector<bool> out = left_out(golden, key, truth);
+  const std::vector<bool> skipped = skipped_elements(golden, key, truth);
   std::vector<MovedByRounding> moved;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!out[i]) continue;
+  for (size_t i = 0; i < skipped.size(); ++i) {
+    if (!skipped[i]) continue;
     moved.push_back({truth.positions.empty() ? static_cast<int64_t>(i) : truth.positions[i], truth.values[i]});
   }
   return moved;

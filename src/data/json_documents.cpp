@@ -31,17 +31,17 @@ class Splitter {
       } else if (!is_space(*c) && !(*c == ',' && in_list_)) {
         break;
       }
-      some_ = some_ || !is_space(*c);
+      has_content_ = has_content_ || !is_space(*c);
     }
     start_ = line_;
     if (!c && in_list_) reject("not JSON: the array is not closed");
     if (!c) return std::nullopt;
-    some_ = true;
+    has_content_ = true;
     return document(*c);
   }
 
   std::string place() const { return fmt::format("{}, line {}", input_.text(), start_); }
-  bool is_empty() const { return !some_; }
+  bool is_empty() const { return !has_content_; }
 
  private:
   [[noreturn]] void reject(std::string_view what) const { throw Error::format("{}: {}; {}", place(), what, advice_); }
@@ -101,7 +101,7 @@ class Splitter {
   int64_t start_ = 1;  // line on which the current document begins
   bool after_break_ = false;
   bool in_list_ = false;
-  bool some_ = false;  // true once the input has contained anything except white space
+  bool has_content_ = false;  // true once the input has contained anything except white space
 };
 
 }  // namespace
