@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/proc_text.h"
+#include "base/ranges.h"
 
 namespace laptime {
 namespace {
@@ -17,11 +18,6 @@ struct Mount {
   std::string point;
   bool version1 = false;
 };
-
-bool contains(std::string_view list, std::string_view word) {
-  const std::vector<std::string_view> words = split(list, ',');
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 // mountinfo escapes space, tab, line feed and backslash as \ooo.
 std::string unescape(std::string_view text) {
@@ -45,7 +41,7 @@ std::optional<Mount> parse_mount(std::string_view line, std::string_view control
   if (words.size() < 10 || words.end() - dash < 4) return std::nullopt;
   const std::string_view type = *(dash + 1);
   const std::string_view options = *(dash + 3);
-  const bool fits = version1 ? type == "cgroup" && contains(options, controller) : type == "cgroup2";
+  const bool fits = version1 ? type == "cgroup" && is_among(controller, split(options, ',')) : type == "cgroup2";
   if (!fits) return std::nullopt;
   return Mount{unescape(words[3]), unescape(words[4]), version1};
 }
@@ -109,7 +105,7 @@ std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view 
     const std::string path(trim(line.substr(second + 1)));
     if (path.empty() || path.front() != '/') continue;
     if (controllers.empty()) path2 = path;
-    if (contains(controllers, controller)) path1 = path;
+    if (is_among(controller, split(controllers, ','))) path1 = path;
   }
   const std::optional<std::string>& path = path1 ? path1 : path2;
   if (!path) return {};

@@ -15,6 +15,7 @@
 #include "base/cgroup.h"
 #include "base/cores.h"
 #include "base/proc_text.h"
+#include "base/ranges.h"
 #include "base/words.h"
 
 namespace laptime {
@@ -41,13 +42,10 @@ void describe_processor(Machine& machine, const fs::path& root) {
   machine.sockets = processor.sockets;
   machine.physical_cores = processor.physical_cores;
   machine.smt = processor.smt;
-  const auto has = [&](std::string_view flag) {
-    return std::find(processor.flags.begin(), processor.flags.end(), flag) != processor.flags.end();
-  };
   for (const std::string_view name : kInstructionSets) {
-    if (has(name)) machine.isa_available.emplace_back(name);
+    if (is_among(name, processor.flags)) machine.isa_available.emplace_back(name);
   }
-  if (!processor.flags.empty() && !has("hypervisor")) machine.hypervisor = "none";
+  if (!processor.flags.empty() && !is_among("hypervisor", processor.flags)) machine.hypervisor = "none";
 }
 
 // Fills in cores, CPU quota, NUMA nodes, and the frequency governor and caches of the first allowed core.

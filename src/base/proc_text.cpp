@@ -30,10 +30,6 @@ std::optional<Number> parse_all(std::string_view text) {
   return value;
 }
 
-std::optional<int64_t> to_number(const std::optional<std::string>& text) {
-  return text ? parse_int64(*text) : std::nullopt;
-}
-
 std::optional<int64_t> multiply(std::optional<int64_t> value, int64_t factor) {
   int64_t product = 0;
   if (!value || __builtin_mul_overflow(*value, factor, &product)) return std::nullopt;
@@ -93,7 +89,8 @@ std::optional<std::string> line_value(std::string_view text, std::string_view ke
 }
 
 std::optional<int64_t> line_number(std::string_view text, std::string_view key) {
-  return to_number(line_value(text, key));
+  const std::optional<std::string> value = line_value(text, key);
+  return value ? parse_int64(*value) : std::nullopt;
 }
 
 std::optional<int64_t> line_bytes(std::string_view text, std::string_view key) {
@@ -153,10 +150,9 @@ std::optional<int64_t> parse_steal_ticks(std::string_view stat, const std::vecto
 std::vector<double> parse_load_average(std::string_view text) {
   std::vector<double> averages;
   for (const std::string_view word : split(trim(text), ' ')) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (averages.size() == 3 || error != std::errc() || end != word.data() + word.size()) break;
-    averages.push_back(value);
+    const std::optional<double> average = parse_double(word);
+    if (averages.size() == 3 || !average) break;
+    averages.push_back(*average);
   }
   return averages;
 }
@@ -164,11 +160,8 @@ std::vector<double> parse_load_average(std::string_view text) {
 std::optional<double> parse_run_delay(std::string_view text) {
   const std::vector<std::string_view> words = split(trim(text), ' ');
   if (words.size() != 3) return std::nullopt;
-  const std::string_view wait = words[1];
-  int64_t nanoseconds = 0;
-  const auto [end, error] = std::from_chars(wait.data(), wait.data() + wait.size(), nanoseconds);
-  if (error != std::errc() || end != wait.data() + wait.size()) return std::nullopt;
-  return 1e-9 * static_cast<double>(nanoseconds);
+  const std::optional<int64_t> nanoseconds = parse_int64(words[1]);
+  return nanoseconds ? std::optional(1e-9 * static_cast<double>(*nanoseconds)) : std::nullopt;
 }
 
 Processor parse_cpuinfo(std::string_view text) {
