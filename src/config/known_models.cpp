@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ranges.h"
 #include "base/words.h"
 
 namespace laptime {
@@ -47,9 +48,7 @@ constexpr std::array kKnown{
 std::span<const KnownModel> known_models() { return kKnown; }
 
 const KnownModel* find_known_model(std::string_view name) {
-  const auto* const found =
-      std::ranges::find_if(kKnown, [&](const KnownModel& one) { return lowered(one.name) == lowered(name); });
-  return found == kKnown.end() ? nullptr : found;
+  return find_in(kKnown, lowered(name), [](const KnownModel& known) { return lowered(known.name); });
 }
 
 int64_t default_context(int64_t max_positions) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/proc_text.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/option_table.h"
 #include "config/output_config.h"
@@ -16,10 +17,7 @@
 namespace laptime {
 namespace {
 
-bool has_word(std::string_view name, std::string_view word) {
-  const std::vector<std::string_view> words = words_in(name);
-  return std::ranges::find(words, word) != words.end();
-}
+bool has_word(std::string_view name, std::string_view word) { return is_among(word, words_in(name)); }
 
 constexpr std::string_view kMixed = "mixed";
 constexpr size_t kMaxLabelBytes = 256;

@@ -1,9 +1,8 @@
 // Parses a launcher command and the part of a sweep.
 #include "config/launch_options.h"
 
-#include <charconv>
-
 #include "base/error.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 
 namespace laptime {
@@ -12,11 +11,8 @@ namespace {
 // Parses a whole number of at most a million; none for any other text.
 std::optional<int64_t> count_of(std::string_view text) {
   constexpr int64_t kMost = 1'000'000;
-  int64_t number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = !text.empty() && problem == std::errc() && end == text.data() + text.size();
-  if (!is_number || number < 0 || number > kMost) return std::nullopt;
-  return number;
+  const std::optional<int64_t> number = parse_int64(text);
+  return number && *number >= 0 && *number <= kMost ? number : std::nullopt;
 }
 
 SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
@@ -68,7 +64,10 @@ std::vector<std::string> parse_launcher(std::string_view where, std::string_view
   char quoted_by = '\0';
   for (const char c : text) {
     if (quoted_by != '\0') {
-      c == quoted_by ? void(quoted_by = '\0') : word.push_back(c);
+      if (c == quoted_by)
+        quoted_by = '\0';
+      else
+        word.push_back(c);
     } else if (c == '\'' || c == '"') {
       quoted_by = c;
       is_word = true;

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/flat_toml.h"
 #include "config/run_config.h"
@@ -212,9 +213,8 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string where = fmt::format("{}:{}: {}", name, entry.position.line, entry.key);
     if (set_runs(machine, entry.key, *entry.value, where)) continue;
-    const auto field =
-        std::find_if(kFields.begin(), kFields.end(), [&](const Field& one) { return one.key == entry.key; });
-    if (field == kFields.end()) {
+    const Field* const field = find_in(kFields, entry.key, &Field::key);
+    if (field == nullptr) {
       std::vector<std::string_view> keys = mapped(kFields, &Field::key);
       for (const RunsField& runs : kRunsFields) keys.insert(keys.end(), runs.keys.begin(), runs.keys.end());
       throw Error::format("{}:{}: unknown key {}{} (keys: {})", name, entry.position.line, quote(entry.key),
@@ -245,14 +245,11 @@ const std::vector<DataSheet>& known_machines() {
 }
 
 const DataSheet* machine_of_driver(std::string_view driver_name) {
-  const std::vector<DataSheet>& machines = known_machines();
-  const auto found = std::ranges::find(machines, driver_name, &DataSheet::driver_name);
-  return driver_name.empty() || found == machines.end() ? nullptr : &*found;
+  return driver_name.empty() ? nullptr : find_in(known_machines(), driver_name, &DataSheet::driver_name);
 }
 
 std::string did_you_mean_machine(std::string_view word) {
   constexpr size_t kLeastCommon = 3;
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   const auto in_common = [&](std::string_view name) {
     size_t count = 0;
     while (count < word.size() && count < name.size() && lower(word[count]) == name[count]) ++count;
@@ -278,9 +275,7 @@ std::string did_you_mean_machine(std::string_view word) {
 
 DataSheet find_machine(std::string_view name) {
   if (is_machine_file(name)) return parse_machine(read_machine_file(std::string(name)), name);
-  for (const DataSheet& machine : known_machines()) {
-    if (name == machine.name) return machine;
-  }
+  if (const DataSheet* const known = find_in(known_machines(), name, &DataSheet::name)) return *known;
   const std::string file = std::string(name) + ".toml";
   if (std::filesystem::exists(file)) {
     throw Error::format("unknown machine '{}{}'; {} is a file here; refer to it as {}{}", kMachinePrefix, name,

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/known_models.h"
 #include "config/synonyms.h"
@@ -47,9 +48,8 @@ const ModelPreset* find_preset(std::string_view name, Edition edition) {
 }
 
 std::string_view card_name(std::string_view name) {
-  const auto* const found =
-      std::find_if(kPresets.begin(), kPresets.end(), [&](const ModelPreset& preset) { return preset.name == name; });
-  return found == kPresets.end() ? ModelPreset{}.card : found->card;
+  const ModelPreset* const found = find_in(kPresets, name, &ModelPreset::name);
+  return found == nullptr ? ModelPreset{}.card : found->card;
 }
 
 bool is_model_path(std::string_view name) {

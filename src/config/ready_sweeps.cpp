@@ -1,12 +1,12 @@
 // Looks up built-in sweep files, and defines the default grids of commands.
 #include "config/ready_sweeps.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/model_presets.h"
 #include "config/sweep_file.h"
@@ -26,12 +26,7 @@ bool is_file(const std::string& name) {
   return std::filesystem::exists(name, error) && !std::filesystem::is_directory(name, error);
 }
 
-const ReadySweep* find_ready(std::string_view name) {
-  const std::span<const ReadySweep> sweeps = ready_sweeps();
-  const auto found =
-      std::find_if(sweeps.begin(), sweeps.end(), [&](const ReadySweep& one) { return one.name == name; });
-  return found == sweeps.end() ? nullptr : &*found;
-}
+const ReadySweep* find_ready(std::string_view name) { return find_in(ready_sweeps(), name, &ReadySweep::name); }
 
 struct GridAxis {
   std::string_view flag;

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/machine.h"
 
@@ -117,9 +118,8 @@ OpDelay parse_delay(std::string_view where, std::string_view text) {
   double value = 0;
   const auto [stop, problem] = std::from_chars(time.data(), time.data() + time.size(), value);
   const std::string_view unit = time.substr(static_cast<size_t>(stop - time.data()));
-  const auto* const scale =
-      std::find_if(kScales.begin(), kScales.end(), [&](const Scale& known) { return known.unit == unit; });
-  const bool is_time = problem == std::errc() && scale != kScales.end();
+  const Scale* const scale = find_in(kScales, unit, &Scale::unit);
+  const bool is_time = problem == std::errc() && scale != nullptr;
   if (equals == 0 || !is_time || !(value >= 0) || value * scale->seconds > kLongest) {
     throw Error::format("{}: {} is not OP=TIME; give the name of an op and a time up to 10 s, for example matmul=20us",
                         where, quote(text));

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/machine.h"
 #include "config/option_table.h"
@@ -207,9 +207,7 @@ constexpr std::array<std::string_view, 20> kFamilies{
 
 std::string plain(std::string_view word) {
   std::string text(word);
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  });
+  std::ranges::transform(text, text.begin(), [](char c) { return c == '_' ? '-' : lower(c); });
   return text;
 }
 
@@ -228,10 +226,7 @@ std::string meant_device(std::string_view word) {
   const std::string text = plain(word);
   if (const Synonym* const synonym = find("device", text)) return std::string(synonym->meant);
   const std::string name = text.starts_with(kMachinePrefix) ? text.substr(kMachinePrefix.size()) : text;
-  const std::vector<DataSheet>& known = known_machines();
-  const bool is_known =
-      std::any_of(known.begin(), known.end(), [&](const DataSheet& machine) { return machine.name == name; });
-  if (is_known) return std::string(kMachinePrefix) + name;
+  if (find_in(known_machines(), name, &DataSheet::name) != nullptr) return std::string(kMachinePrefix) + name;
   return text == "auto" || text == "cpu" || text == "cuda" ? text : std::string(word);
 }
 
