@@ -31,9 +31,7 @@ constexpr std::array<TypeRow, 9> kTypes{{{StoredType::kF64, "F64", 8},
                                          {StoredType::kU8, "U8", 1},
                                          {StoredType::kBool, "BOOL", 1}}};
 
-const TypeRow& row_of(StoredType type) {
-  return *std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& row) { return row.type == type; });
-}
+const TypeRow& row_of(StoredType type) { return *find_in(kTypes, type, &TypeRow::type); }
 
 constexpr std::string_view kRemedy = "write the file again with a safetensors library";
 
@@ -161,9 +159,8 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
   const auto fail = [&](const std::string& what) {
     throw Error::format("{}: tensor {}: {}; {}", file, quote(entry.name), what, kRemedy);
   };
-  const auto* const row =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeRow& type) { return type.name == *entry.type; });
-  if (row == kTypes.end()) {
+  const TypeRow* const row = find_in(kTypes, *entry.type, &TypeRow::name);
+  if (row == nullptr) {
     throw Error::format(
         "{}: tensor {}: dtype {} is not supported; convert it to F32, BF16, F16, F64 or an integer type", file,
         quote(entry.name), quote(*entry.type));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "data/file_kind.h"
 
@@ -34,9 +35,8 @@ std::optional<TokenLayout> llmc_layout(const InputFile& file) {
   const Bytes begin = bytes_at(file, 0, kLlmcHeaderBytes);
   if (begin.size() < 4) return {};
   const auto magic = number_at<int32_t>(begin, 0);
-  const auto* const known = std::find_if(kLlmcVersions.begin(), kLlmcVersions.end(),
-                                         [&](const LlmcVersion& version) { return version.magic == magic; });
-  if (known == kLlmcVersions.end()) return {};
+  const LlmcVersion* const known = find_in(kLlmcVersions, magic, &LlmcVersion::magic);
+  if (known == nullptr) return {};
   if (std::ssize(begin) < kLlmcHeaderBytes) {
     throw Error::format("{} has {} bytes, fewer than the {} of llm.c's header; copy it again", file.text(), file.size(),
                         kLlmcHeaderBytes);
@@ -112,9 +112,8 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
                               Type{"'<i4'", TokenType::kInt32}, Type{"'<i8'", TokenType::kInt64},
                               Type{"'|u1'", TokenType::kUint8}};
   const std::string_view descr = npy_value(header, "descr");
-  const auto* const type =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& known) { return known.descr == descr; });
-  if (type == kTypes.end()) {
+  const Type* const type = find_in(kTypes, descr, &Type::descr);
+  if (type == nullptr) {
     const bool is_quoted = descr.size() > 2 && descr.starts_with('\'') && descr.ends_with('\'');
     throw Error::format(
         "{}: numpy array of type {} is not supported; use uint16, uint32, int32 or int64 (little-endian)", file.text(),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "config/label.h"
 #include "config/option_table.h"
 #include "points/resolve.h"
@@ -12,7 +13,6 @@
 namespace laptime {
 namespace {
 
-std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, const std::vector<GivenOption>& given) {
 // A value as part of a name, in which slashes separate words; the path of a file has slashes.
 std::string name_part(std::string_view value) {
   std::string part(value);
@@ -20,15 +20,15 @@ std::string name_part(std::string_view value) {
   return part;
 }
 
+std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, const std::vector<GivenOption>& given) {
   std::string first;
   std::string always;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
     if (option.in_name == InName::kWhereSwept || option.in_name == InName::kWhereGiven) return;
     // The name keeps the given word: "small" stays, although --num-layers makes the resolved model "custom". A path is
     // not kept, because it would break the name's format.
-    const auto found =
-        std::find_if(given.begin(), given.end(), [&](const auto& other) { return other.flag == option.flag; });
-    const bool keeps_word = found != given.end() && found->text.find('/') == std::string_view::npos;
+    const GivenOption* const found = find_in(given, option.flag, &GivenOption::flag);
+    const bool keeps_word = found != nullptr && found->text.find('/') == std::string_view::npos;
     const std::string text = keeps_word ? std::string(found->text) : text_of(option, field);
     if (option.in_name == InName::kFirst)
       first += text;
