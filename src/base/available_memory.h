@@ -41,7 +41,7 @@ AvailableMemory smallest_bound(const MemoryBounds& bounds);
 
 MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");
 
-// Address space that a thread takes: its stack, which the C library maps in full (ulimit -s), and 8 MiB for all else.
+// Address space that a thread takes: its stack, which the C library maps in full (ulimit -s), and 8 MiB for the rest.
 int64_t thread_bytes();
 
 // Memory that this process can still allocate.

@@ -19,7 +19,7 @@ struct Cache {
   std::string users;  // the hardware threads that share it, in the kernel's notation; empty if unknown
 };
 
-// The caches of data that a hardware thread uses. Reads the kernel's files below `root`.
+// The data and unified caches that a hardware thread uses. Reads the kernel's files below `root`.
 std::vector<Cache> data_caches(int64_t hardware_thread, const std::filesystem::path& root = "/");
 
 // Bytes that `threads` threads of this process can keep in caches of level 2 and above: the sum, over these levels, of
