@@ -25,8 +25,8 @@ std::string common_words(const Points& points, const Name& name_of) {
 std::string without_words(const std::string& name, const std::string& left_out);
 // "small ctx 64 compile" for "model:small/ctx:64/mode:compile".
 std::string spoken_name(const std::string& name);
-std::string spoken_name(const std::string& name,
-                        const std::string& left_out);  // omits the words of `left_out`, as without_words() does
+// Omits the words of `left_out`, as without_words() does.
+std::string spoken_name(const std::string& name, const std::string& left_out);
 // "float32" for the word "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
 std::string spoken_word(std::string_view word);
 // The value of a tag in a point's name: "small" for the tag "model"; empty if the name lacks the tag.

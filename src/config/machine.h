@@ -33,7 +33,7 @@ struct KnownRuns {
   double error = 0;  // median error, as a fraction; 0 if unknown, as for laptime where it has not run
   double low = 0, high = 0;
 
-  // The least number of times whose spread predicts that of others: fewer say little about the outermost tenth.
+  // Fewer known times give no interval, because they say little about the outermost tenth.
   static constexpr int64_t kFewest = 10;
   bool has_interval() const { return figures >= kFewest; }
 };
@@ -65,7 +65,7 @@ struct DataSheet {
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  // All optional. Published runs of other programs on one device and on several, and laptime's own runs on one.
+  // Optional: other programs' published runs on one device (eager, compile) and on several, and laptime's own runs.
   KnownRuns eager{}, compile{}, parallel{}, laptime_eager{}, laptime_compile{};
 
   // Links between devices; all fields set or none.
