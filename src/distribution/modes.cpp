@@ -16,7 +16,7 @@ SampleMode mode_of(std::span<const double> sorted) {
   return {static_cast<int64_t>(sorted.size()), median_of_sorted(sorted), sorted.front(), sorted.back()};
 }
 
-// Where the upper part begins: after the widest gap with at least `fewest` samples on both sides.
+// The index after the widest gap that leaves at least `fewest` samples on both sides.
 size_t widest_gap(std::span<const double> sorted, size_t fewest) {
   size_t cut = fewest;
   for (size_t i = fewest; i + fewest <= sorted.size(); ++i) {

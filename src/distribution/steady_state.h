@@ -32,7 +32,7 @@ struct SteadyState {
 // position. 5 <= first <= last. `steps` is the whole series in the order of time, from the very first step.
 SteadyState find_steady_state(std::span<const double> steps, int64_t first, int64_t last);
 
-// The start of a series that differs from the rest.
+// The slow steps at the start of a series.
 struct SlowStart {
   int64_t steps = 0;  // number of leading steps that are each more than 1 % above the median
   double excess = 0;  // sum of (step - median) over these steps: the extra time of a cold start

@@ -11,8 +11,8 @@
 
 namespace laptime {
 
-// All samples count; none is dropped. Values are in seconds unless stated otherwise. summarize() fills every field that
-// a single sample determines; an optional field may be unknown in a record that another program wrote.
+// All samples count; none is dropped. Values are in seconds unless stated otherwise. summarize() leaves only `std` and
+// the interval empty, if there are too few samples; a record that another program wrote may lack any optional field.
 struct Summary {
   int64_t count = 0;
   double mean = 0;
