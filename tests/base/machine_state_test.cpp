@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/json.h"
-#include "config/fields_json.h"
 #include "support/fake_root.h"
 
 namespace laptime {
@@ -102,14 +100,6 @@ TEST(LostFraction, IsRelativeToThreadTime) {
                    1);  // at most 1, although the counter includes other processes of the group
   EXPECT_DOUBLE_EQ(lost_fraction(grown.waiting_seconds, Seconds(2), 2).value(), 0.25);
   EXPECT_FALSE(lost_fraction(grown.stolen_seconds, Seconds(0), 2));
-}
-
-TEST(MachineStateJson, UnknownFieldsAreNull) {
-  MachineState state;
-  state.minor_faults = 3;
-  const Json object = to_json(state);
-  EXPECT_EQ(object.at("minor_faults"), 3);
-  EXPECT_TRUE(object.at("stolen_seconds").is_null());
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "config/fields_json.h"
 #include "support/fake_root.h"
 
 namespace laptime {
@@ -112,9 +110,6 @@ TEST(Machine, MissingFilesLeaveFieldsEmpty) {
   EXPECT_FALSE(machine.kernel);
   EXPECT_TRUE(machine.isa_available.empty());
   EXPECT_EQ(fingerprint(machine), "unknown CPU (family ? model ? stepping ?), ? cores, ? GiB, ");
-  const Json object = to_json(machine);
-  EXPECT_TRUE(object.at("cpu_model").is_null());
-  EXPECT_TRUE(object.at("isa_available").is_array());
 }
 
 TEST(Machine, ReadsThisMachine) {
@@ -157,17 +152,6 @@ TEST(Machine, StatesTheDenormalSetting) {
   EXPECT_EQ(flushing.denormals_are_zero, true);
   EXPECT_EQ(keeping.flush_to_zero, false);
   EXPECT_EQ(keeping.denormals_are_zero, false);
-}
-
-TEST(MachineJson, MatchesTheFields) {
-  const FakeRoot root;
-  write_server(root);
-  const Json object = to_json(describe_machine(root.path()));
-  EXPECT_EQ(object.at("cpu_model"), "AMD EPYC 9B45");
-  EXPECT_EQ(object.at("smt"), true);
-  EXPECT_EQ(object.at("cpu_quota"), 1.5);
-  EXPECT_EQ(object.at("isa_available").size(), 7U);
-  EXPECT_TRUE(object.at("isa_used").is_null());
 }
 
 }  // namespace

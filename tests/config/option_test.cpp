@@ -126,7 +126,6 @@ TEST(Option, AcceptsTextValuesOrExplainsTheError) {
   EXPECT_THAT(refusal("data", ""), HasSubstr("empty"));
   EXPECT_THAT(refusal("data", std::string_view("a\0b", 3)), HasSubstr("control character"));
   EXPECT_THAT(refusal("data", std::string(5000, 'a')), HasSubstr("5000 bytes long"));
-  EXPECT_THAT(refusal("weight-tie", "yes"), HasSubstr("true or false"));
   for (const char* device : {"auto", "cpu", "cuda", "roofline:h200"}) {
     EXPECT_EQ(refusal("device", device), "") << device;
   }

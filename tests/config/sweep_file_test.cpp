@@ -226,9 +226,8 @@ TEST(SweepFile, ShippedSweepsExpand) {
 TEST(SweepFile, AttentionSweepMatchesTheAttentionCommand) {
   const Sweep file = read_sweep_file(std::filesystem::path(LAPTIME_SOURCE_DIR) / "sweeps/attention.toml");
   for (const Axis& axis : attention_sweep().axes) {
-    const auto stated =
-        std::find_if(file.axes.begin(), file.axes.end(), [&](const Axis& other) { return other.flag == axis.flag; });
-    ASSERT_NE(stated, file.axes.end()) << axis.flag;
+    const Axis* const stated = find_axis(file, axis.flag);
+    ASSERT_NE(stated, nullptr) << axis.flag;
     EXPECT_EQ(stated->values, axis.values) << axis.flag;
   }
   EXPECT_EQ(expand(attention_sweep()).size(), 20U);

@@ -14,8 +14,6 @@
 namespace laptime {
 namespace {
 
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
-
 using Tokens = std::vector<int64_t>;
 
 template <class T>

@@ -15,8 +15,6 @@
 namespace laptime {
 namespace {
 
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
-
 struct Batch {
   std::vector<int64_t> tokens;
   std::vector<int64_t> targets;
@@ -35,9 +33,9 @@ std::string uint16_bytes(const std::vector<int>& tokens) {
   return bytes;
 }
 
-std::string llmc_bytes(const std::vector<int>& tokens, int32_t version = 1, int32_t magic = 20240520) {
+std::string llmc_bytes(const std::vector<int>& tokens) {
   std::string header(1024, '\0');
-  header.replace(0, 12, bytes_of(magic) + bytes_of(version) + bytes_of(static_cast<int32_t>(tokens.size())));
+  header.replace(0, 12, bytes_of(20240520) + bytes_of(1) + bytes_of(static_cast<int32_t>(tokens.size())));
   return header + uint16_bytes(tokens);
 }
 

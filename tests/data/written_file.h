@@ -60,6 +60,9 @@ inline std::string safetensors_bytes(std::string_view header, std::string_view d
   return bytes_of<uint64_t>(header.size()) + std::string(header) + std::string(data);
 }
 
+// Expects that a std::string contains `part`.
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
 // The message of the Error that `run` throws. If it throws nothing, the test fails and the result is "".
 template <class Run>
 std::string error_of(Run&& run) {

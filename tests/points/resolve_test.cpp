@@ -36,30 +36,6 @@ TEST(Resolve, DefaultsToSmall2025) {
   EXPECT_FALSE(config.steps.has_value());
 }
 
-TEST(Resolve, Edition2024HasItsOwnDefaults) {
-  const RunConfig config = config_of({{"edition", "2024"}});
-  EXPECT_EQ(config.model.context_length, 128);
-  EXPECT_EQ(config.model.batch_size, 16);
-  EXPECT_EQ(config.model.vocab_size, 10'000);
-  EXPECT_EQ(config.seed, 20'230'310);
-  EXPECT_EQ(config.optimizer, Optimizer::kTorch);
-  EXPECT_FALSE(config.model.weight_tie);
-  EXPECT_FALSE(config.model.bias);
-}
-
-TEST(Resolve, Editions2026AndGpt2HaveTheirOwnDefaults) {
-  const RunConfig later = config_of({{"edition", "2026"}});
-  EXPECT_EQ(later.model.context_length, 512);
-  EXPECT_EQ(later.model.batch_size, 4);
-  EXPECT_EQ(later.optimizer, Optimizer::k2026);
-  const RunConfig gpt2 = config_of({{"edition", "gpt2"}});
-  EXPECT_EQ(gpt2.model.vocab_size, 50'257);
-  EXPECT_EQ(gpt2.model.context_length, 1024);
-  EXPECT_TRUE(gpt2.model.weight_tie);
-  EXPECT_TRUE(gpt2.model.bias);
-  EXPECT_EQ(gpt2.optimizer, Optimizer::kTorch);
-}
-
 // The parts of a list, without the spaces after its separators.
 std::vector<std::string> parts(std::string_view list, char separator) {
   std::vector<std::string> found;
