@@ -14,6 +14,7 @@ namespace {
 using Library = nlohmann::ordered_json;
 
 constexpr uint64_t kLargestInteger = std::numeric_limits<int64_t>::max();
+constexpr size_t kMaxDepth = 512;  // copying, printing and destroying a value take stack for each level
 
 // Builds a value while the library parses text. `open_` contains the arrays and objects that are not closed yet.
 class Builder : public nlohmann::json_sax<Library> {
@@ -27,14 +28,8 @@ class Builder : public nlohmann::json_sax<Library> {
   bool number_float(number_float_t number, const string_t&) override { return add(Json(number)); }
   bool string(string_t& text) override { return add(Json(std::move(text))); }
   bool binary(binary_t&) override { return false; }  // JSON text has no binary values
-  bool start_object(size_t) override {
-    open_.push_back(Json::object());
-    return true;
-  }
-  bool start_array(size_t) override {
-    open_.push_back(Json::array());
-    return true;
-  }
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool start_array(size_t) override { return open(Json::array()); }
   bool key(string_t& key) override {
     open_.back().items().push_back({std::move(key), Json()});
     return true;
@@ -60,6 +55,12 @@ class Builder : public nlohmann::json_sax<Library> {
       open_.back().elements().push_back(std::move(value));
     else
       open_.back().items().back().value = std::move(value);
+    return true;
+  }
+
+  bool open(Json value) {
+    if (open_.size() == kMaxDepth) throw JsonError(fmt::format("nested deeper than the limit of {}", kMaxDepth));
+    open_.push_back(std::move(value));
     return true;
   }
 

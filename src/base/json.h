@@ -62,8 +62,8 @@ class Json {
   static Json array(std::initializer_list<Json> values) { return Json(Array(values)); }
   static Json object();
 
-  // Throws JsonError unless `text` is one JSON value. If an object repeats a key, its last value counts, and
-  // `repeated`, if not null, is set to the key. The depth is not limited: check json_size() of untrusted text first.
+  // Throws JsonError unless `text` is one JSON value with at most 512 nested arrays and objects. If an object repeats a
+  // key, its last value counts, and `repeated`, if not null, is set to the key.
   static Json parse(std::string_view text, std::string* repeated = nullptr);
   // Returns one line or, if `indent` is not negative, lines that are indented by `indent` spaces per level. The text is
   // ASCII: other characters are \u-escaped, and invalid UTF-8 is replaced. A number that is not finite becomes null.

@@ -1,9 +1,11 @@
-// Depth and number of keys of JSON texts.
+// Depth and number of keys of JSON texts, and the depth to which they are parsed.
 #include "base/json_size.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "base/json.h"
 
 namespace laptime {
 namespace {
@@ -24,6 +26,13 @@ TEST(JsonSize, CountsDepthAndKeysOutsideStrings) {
   expect("\"open [", 0, 0);
   expect("\"open \\", 0, 0);
   expect(std::string(100'000, '['), 100'000, 0);
+}
+
+TEST(Json, RejectsDeepNesting) {
+  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT_EQ(Json::parse(nested(512)).dump(), nested(512));
+  EXPECT_THROW(Json::parse(nested(513)), JsonError);
+  EXPECT_THROW(Json::parse(nested(1'000'000)), JsonError);
 }
 
 }  // namespace
