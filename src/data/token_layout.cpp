@@ -116,8 +116,8 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
   if (type == nullptr) {
     const bool is_quoted = descr.size() > 2 && descr.starts_with('\'') && descr.ends_with('\'');
     throw Error::format(
-        "{}: numpy array of type {} is not supported; use uint16, uint32, int32 or int64 (little-endian)", file.text(),
-        quote(is_quoted ? descr.substr(1, descr.size() - 2) : descr));
+        "{}: numpy array of type {} is not supported; use uint8, uint16, uint32, int32 or int64, little-endian",
+        file.text(), quote(is_quoted ? descr.substr(1, descr.size() - 2) : descr));
   }
   const std::string_view shape = npy_value(header, "shape");
   const int64_t count = npy_count(file, shape);
