@@ -44,12 +44,13 @@ std::string scalar_text(const toml::node& node, const OptionRow& row, std::strin
   const auto* const number = node.as_floating_point();
   const auto* const flag = node.as_boolean();
   const auto* const word = node.as_string();
-  const bool wants_word = row.kind == ValueKind::kWord;
+  const bool is_time = row.option.unit == "s";  // may have a unit: "5m"
+  const bool wants_word = row.kind == ValueKind::kWord || is_time;
   if (integer != nullptr && row.kind != ValueKind::kSwitch) return fmt::format("{}", integer->get());
   if (number != nullptr && row.kind == ValueKind::kNumber) return fmt::format("{}", number->get());
   if (flag != nullptr && row.kind == ValueKind::kSwitch) return flag->get() ? "true" : "false";
   if (word != nullptr && (wants_word || (row.is_optional && word->get() == row.option.empty))) return word->get();
-  std::string allowed(type_name(row.kind));
+  std::string allowed(is_time ? "seconds or a time such as \"5m\"" : type_name(row.kind));
   if (row.is_optional) allowed += fmt::format(" or \"{}\"", row.option.empty);
   if (row.option.axis || row.option.joins_list) allowed += ", or an array of them";
   std::ostringstream type;

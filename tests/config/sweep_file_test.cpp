@@ -34,6 +34,11 @@ TEST(SweepFile, KeepsTheOrderOfTheFile) {
   EXPECT_THAT(sweep.axes[2].values, ElementsAre("128", "256"));
 }
 
+TEST(SweepFile, ReadsTimesWithTheirUnits) {
+  EXPECT_THAT(parse_sweep("budget = [\"5m\", 30]\n", "a.toml").axes[0].values, ElementsAre("300", "30"));
+  EXPECT_THAT(refusal("budget = true"), HasSubstr("give seconds or a time such as \"5m\", or an array of them"));
+}
+
 TEST(SweepFile, JoinsListOfColumns) {
   EXPECT_EQ(parse_sweep("columns = [\"mean\", \"std\"]\n", "a.toml").output.columns, "mean,std");
 }
