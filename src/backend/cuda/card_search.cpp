@@ -123,10 +123,12 @@ CardSearch search_card() {
   close(ends[0]);
   if (child < 0)
     return {std::nullopt, fmt::format("cannot start a process to look for a GPU: {}", std::strerror(errno))};
-  if (!text) kill(child, SIGKILL);
+  if (!text) {
+    kill(child, SIGKILL);  // does not wait for the process, because one that hangs inside the driver may never end
+    return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi"};
+  }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (!text) return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi"};
   if (WIFSIGNALED(status))
     return {std::nullopt,
             fmt::format("the process that looks for a GPU was killed by signal {} while it called the NVIDIA "
