@@ -121,7 +121,6 @@ class CudaBackend : public Backend {
   void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
   StreamHandle new_stream() const;
   EventHandle new_event() const;
-  void destroy(EventHandle event) const;
   bool is_branching() const { return recording_ != nullptr && branches_ != nullptr; }
   void record(EventHandle event, StreamHandle stream);  // records an event for wait_for()
   void wait_for(EventHandle event, StreamHandle stream);
