@@ -1,4 +1,4 @@
-// The clock and the peak rates of the machine, as measured by the backend.
+// The peak rates of the machine, as measured by the backend.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -6,25 +6,10 @@
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak.h"
 #include "base/cores.h"
-#include "base/host_clock.h"
 #include "base/isa.h"
 
 namespace laptime::cpu {
 namespace {
-
-TEST(Clock, IsMonotonicWithFineResolution) {
-  Seconds last = host_now();
-  for (int i = 0; i < 1000; ++i) {
-    const Seconds reading = host_now();
-    ASSERT_GE(reading, last);
-    last = reading;
-  }
-  const ClockQuality quality = measure_host_clock();
-  EXPECT_GT(quality.resolution.count(), 0);
-  EXPECT_LT(quality.resolution.count(), 1e-3);
-  EXPECT_GT(quality.overhead.count(), 0);
-  EXPECT_LT(quality.overhead.count(), 1e-4);
-}
 
 // The bounds are wide, because the machine may be busy.
 TEST(Peak, IsPlausibleForAProcessor) {
