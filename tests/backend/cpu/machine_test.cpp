@@ -6,7 +6,9 @@
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak.h"
 #include "base/cores.h"
+#include "base/error.h"
 #include "base/isa.h"
+#include "support/types.h"
 
 namespace laptime::cpu {
 namespace {
@@ -79,6 +81,11 @@ TEST(Peak, BandwidthIsPlausibleForMemory) {
   const double bandwidth = measure_bandwidth(team, widest_isa());
   EXPECT_GT(bandwidth, 1e8);
   EXPECT_LT(bandwidth, 2e12);
+}
+
+TEST(Peak, BandwidthNeedsMemory) {
+  Team team(1);
+  EXPECT_THROW(measure_bandwidth(team, widest_isa(), {.bytes = 100 * test::kMebibyte}), OutOfMemory);
 }
 
 }  // namespace

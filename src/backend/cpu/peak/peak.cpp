@@ -9,7 +9,6 @@
 #include "backend/cpu/cores.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak_loops.h"
-#include "base/available_memory.h"
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/host_clock.h"
@@ -146,14 +145,15 @@ double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
   return fastest;
 }
 
-double measure_bandwidth(Team& team, Isa isa) {
+double measure_bandwidth(Team& team, Isa isa, const AvailableMemory& available) {
   constexpr int64_t kParameterBytes = 4 * sizeof(float);
   constexpr int64_t kFewestBytes = int64_t{192} << 20;
   constexpr int64_t kGrain = int64_t{64} << 10;
   constexpr Seconds kTakes{0.3};
   const int64_t wanted = 2 * cache_bytes(team.size()).value_or(third_level_cache());
-  const int64_t quarter = available_memory(team.size()).bytes.value_or(4 * wanted) / 4;
-  const int64_t bytes = std::max(kFewestBytes, std::min(wanted, quarter));
+  const int64_t bytes = std::max(kFewestBytes, std::min(wanted, available.bytes.value_or(4 * wanted) / 4));
+  // The system would grant the memory, and end the process once the memory limit of a control group is exceeded.
+  if (!available.holds(bytes)) throw OutOfMemory(bytes, available.bytes);
   const int64_t parameters = bytes / kParameterBytes / kGrain * kGrain;
   const PeakLoops loops = loops_for(isa);
   const Pages pages(parameters * kParameterBytes);
