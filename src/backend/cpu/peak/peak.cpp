@@ -77,10 +77,10 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
   const int64_t repetitions = repetitions_of(loop);
   Rate best;
   const Seconds stop = host_now() + kBudget;
-  while (host_now() < stop) {
+  do {
     const Rate run = rate(team, threads, loop, repetitions, kPieces);
     best = {std::max(best.flops, run.flops), std::max(best.cores, run.cores)};
-  }
+  } while (host_now() < stop);
   return best;
 }
 
