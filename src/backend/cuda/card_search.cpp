@@ -36,7 +36,7 @@ CardSearch ask_driver() {
       return {std::nullopt, fmt::format("the kernels need a GPU of compute capability 8.0 or newer, and {} has {}.{}",
                                         card.name, card.compute_capability / 10, card.compute_capability % 10)};
     const std::shared_ptr<const Blas> blas = find_blas();
-    const std::shared_ptr<const Dnn> dnn = card.compute_capability < kOldestDnnCard ? nullptr : find_dnn();
+    const std::shared_ptr<const Dnn> dnn = find_dnn();
     return {card,
             "",
             blas == nullptr ? 0 : static_cast<int64_t>(blas->cublasLtGetVersion()),
