@@ -302,13 +302,6 @@ TEST_F(Cuda, RecordThrowsOutOfMemoryIfMemoryIsFull) {
   EXPECT_THAT(squares.values(), Each(4.0F));
 }
 
-TEST_F(Cuda, RecordsStepsOnlyOnRequest) {
-  EXPECT_FALSE(open()->records_steps());
-  const CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage,
-                            {.records_steps = true});
-  EXPECT_TRUE(backend.records_steps());
-}
-
 TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
