@@ -148,14 +148,10 @@ CudaBackend::Stream::~Stream() {
   owner_.driver_->cuStreamDestroy(handle);
 }
 
-FunctionHandle CudaBackend::Stream::function(const char* kernel) {
-  FunctionHandle& found = functions_[kernel];
-  if (found == nullptr) owner_.note_failure(owner_.driver_->cuModuleGetFunction(&found, module_, kernel), kernel);
-  return found;
-}
-
 void CudaBackend::Stream::launch(const GridLaunch& launch) {
-  const FunctionHandle kernel = function(launch.kernel);
+  FunctionHandle& kernel = functions_[launch.kernel];
+  if (kernel == nullptr)
+    owner_.note_failure(owner_.driver_->cuModuleGetFunction(&kernel, module_, launch.kernel), launch.kernel);
   if (kernel == nullptr) return;
   void* parameters[] = {const_cast<void*>(launch.args)};
   owner_.note_failure(owner_.driver_->cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1,

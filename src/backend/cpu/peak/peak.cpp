@@ -2,11 +2,11 @@
 #include "backend/cpu/peak/peak.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/cores.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak_loops.h"
 #include "base/cores.h"
@@ -150,7 +150,8 @@ double measure_bandwidth(Team& team, Isa isa, const AvailableMemory& available) 
   constexpr int64_t kFewestBytes = int64_t{192} << 20;
   constexpr int64_t kGrain = int64_t{64} << 10;
   constexpr Seconds kTakes{0.3};
-  const int64_t wanted = 2 * cache_bytes(team.size()).value_or(third_level_cache());
+  // If the kernel lists no caches, the C library may know the last one.
+  const int64_t wanted = 2 * cache_bytes(team.size()).value_or(sysconf(_SC_LEVEL3_CACHE_SIZE));
   const int64_t bytes = std::max(kFewestBytes, std::min(wanted, available.bytes.value_or(4 * wanted) / 4));
   // The system would grant the memory, and end the process once the memory limit of a control group is exceeded.
   if (!available.holds(bytes)) throw OutOfMemory(bytes, available.bytes);
