@@ -36,9 +36,6 @@ Kernel reference_kernel(const OpCard& op) {
   LAPTIME_CHECK(op.reference != nullptr, "{} has no reference", op.name);
   return {.op = &op,
           .name = kReferenceName,
-          .supports = nullptr,
-          .workspace = nullptr,
-          .prepare = nullptr,
           .launch =
               [](const KernelCall& call) {
                 call.op.reference({call.attributes, call.in, call.out});

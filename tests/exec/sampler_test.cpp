@@ -160,7 +160,6 @@ class LoadsCode : public roofline::RooflineBackend {
 };
 
 TEST(Trial, LoadsDeviceCodeBeforeTiming) {
-  auto kernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Builder build;
   const ValueId a = build.source("a", floats({96, 64}), Role::kParameter);
   build.output("y", matmul(build, a, build.source("b", floats({64, 80}), Role::kParameter)));
@@ -169,7 +168,7 @@ TEST(Trial, LoadsDeviceCodeBeforeTiming) {
   const auto time_on = [&](Seconds launch_cost) {
     DataSheet sheet = kTestDevice;
     sheet.launch = launch_cost.count();
-    LoadsCode backend(sheet, kernels, 1e12);
+    LoadsCode backend(sheet, all_ops(), 1e12);
     const Kernel& kernel = backend.kernels(kMatmul)[0];
     const std::unique_ptr<DeviceMemory> memory = backend.allocate(Trial::bytes(signature, {}, kernel));
     Trial trial(backend, signature, {}, *memory);

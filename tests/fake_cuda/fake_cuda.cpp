@@ -24,7 +24,7 @@ namespace laptime::cuda {
 struct ModuleObject {};
 struct PoolObject {
   std::map<DeviceAddress, size_t> handed_out;  // address -> bytes
-  size_t used = 0, most_used = 0;
+  size_t used = 0;
   size_t reserved = 0;  // in whole granules; never decreases, because the release threshold is unlimited
   uint64_t threshold = 0;
 };
@@ -170,7 +170,6 @@ Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceNumber device) {
   *context = &card().contexts.at(static_cast<size_t>(device));
   return is_usable() ? kSuccess : kNotInitialized;
 }
-Status cuDevicePrimaryCtxRelease_v2(DeviceNumber) { return kSuccess; }
 Status cuCtxSetCurrent(ContextHandle context) {
   current_card() = static_cast<int>(context - card().contexts.data());
   return current_card() >= 0 && current_card() < cards() ? kSuccess : kInvalidValue;
@@ -226,11 +225,9 @@ Status cuMemPoolSetAttribute(PoolHandle pool, int attribute, void* value) {
 }
 Status cuMemPoolGetAttribute(PoolHandle pool, int attribute, void* value) {
   const std::lock_guard lock(card().mutex);
-  switch (attribute) {
-    case kPoolReservedHigh: *static_cast<uint64_t*>(value) = pool->reserved; return kSuccess;
-    case kPoolUsedHigh: *static_cast<uint64_t*>(value) = pool->most_used; return kSuccess;
-    default: return kInvalidValue;
-  }
+  if (attribute != kPoolReservedHigh) return kInvalidValue;
+  *static_cast<uint64_t*>(value) = pool->reserved;
+  return kSuccess;
 }
 Status cuMemAllocFromPoolAsync(DeviceAddress* address, size_t bytes, PoolHandle pool, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
@@ -249,7 +246,6 @@ Status cuMemAllocFromPoolAsync(DeviceAddress* address, size_t bytes, PoolHandle 
   card().held += reserved - pool->reserved;
   pool->reserved = reserved;
   pool->used = used;
-  pool->most_used = std::max(pool->most_used, used);
   card().memory[*address] = bytes;
   return kSuccess;
 }

@@ -1,9 +1,7 @@
-// Gets the sizes of caches from the C library.
+// Gets the size of the cache from the C library.
 #include "backend/cpu/cores.h"
 
 #include <unistd.h>
-
-#include <algorithm>
 
 namespace laptime::cpu {
 
@@ -14,7 +12,5 @@ int64_t second_level_cache() {
   }();
   return kBytes;
 }
-
-int64_t third_level_cache() { return std::max<int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE)); }
 
 }  // namespace laptime::cpu

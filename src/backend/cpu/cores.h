@@ -1,4 +1,4 @@
-// The sizes of the caches of this processor.
+// The size of a core's own cache.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,5 @@ namespace laptime::cpu {
 
 // Bytes of the L2 cache of a core; 1 MiB if the machine does not report it.
 int64_t second_level_cache();
-
-// Bytes of the L3 cache as the C library knows it, for machines whose kernel does not list caches; 0 if unknown.
-int64_t third_level_cache();
 
 }  // namespace laptime::cpu

@@ -33,7 +33,7 @@ void grow_stack() {
 int prepared_for(int threads) {
   const int64_t of_thread = thread_bytes();
   try {
-    // One mapping per thread, as for the stacks: the system may grant these but refuse one as large as all of them.
+    // Maps the room of each thread separately, like the stacks: the system may refuse one mapping of the total size.
     std::vector<Pages> room;
     room.reserve(static_cast<size_t>(threads));
     for (int thread = 0; thread < threads; ++thread) room.emplace_back(of_thread);

@@ -11,16 +11,16 @@
 
 namespace laptime::cpu {
 
-// Which instructions products may use besides multiply-adds of float32.
+// Faster paths that products may take instead of float32 multiply-adds, if the processor has the instructions.
 struct ProductPaths {
-  bool bfloat16 = true;       // those of the processor for pairs or tiles of bfloat16 numbers
-  bool split_float32 = true;  // the same for float32 numbers, as sums of bfloat16 terms
+  bool bfloat16 = true;       // multiply bfloat16 factors by dot products of pairs or on AMX tiles
+  bool split_float32 = true;  // multiply float32 factors on AMX tiles, as sums of bfloat16 terms
 };
 
 class CpuBackend : public Backend {
  public:
-  // The peaks are those of the faster paths that products may take. Throws OutOfMemory if the address space cannot hold
-  // the threads' stacks and buffers.
+  // limits() measures the fastest of the allowed paths. Throws OutOfMemory if the address space cannot hold the
+  // threads' stacks and buffers.
   CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, ProductPaths paths = {});
   CpuBackend(std::vector<Kernel> kernels, int threads);
 

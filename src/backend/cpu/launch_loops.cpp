@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "backend/cpu/team.h"
 #include "base/error.h"
@@ -18,9 +17,7 @@ class AddressSpace {
   explicit AddressSpace(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void* const start = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, kFlags, -1, 0);
-    if (start == MAP_FAILED)
-      throw Error::format("cannot reserve {} bytes of address space: {}; raise the limit (ulimit -v)", bytes,
-                          std::strerror(errno));
+    if (start == MAP_FAILED) throw Error::format("cannot reserve {} bytes of address space", bytes);
     start_ = static_cast<std::byte*>(start);
   }
   AddressSpace(const AddressSpace&) = delete;
@@ -34,16 +31,14 @@ class AddressSpace {
   size_t bytes_;
 };
 
-int64_t bytes_of(const TensorType& type) { return (Size(type.layout.extent()) * size_of(type.dtype)).value(); }
-
 }  // namespace
 
 std::vector<LaunchLoop> loops_of_launch(const Kernel& kernel, const Signature& signature, int threads) {
   // The reference kernel uses no parallel loops, so a launch would compute every element.
   if (kernel.name == kReferenceName) return {};
   int64_t bytes = std::max<int64_t>(kernel.workspace_bytes(signature), 1);
-  for (const TensorType& type : signature.in) bytes = std::max(bytes, bytes_of(type));
-  for (const TensorType& type : signature.out) bytes = std::max(bytes, bytes_of(type));
+  for (const TensorType& type : signature.in) bytes = std::max(bytes, type.storage_bytes());
+  for (const TensorType& type : signature.out) bytes = std::max(bytes, type.storage_bytes());
   const AddressSpace space(bytes);  // shared by all operands, because their contents do not matter
   std::vector<TensorView> operands;
   for (const TensorType& type : signature.in) operands.push_back({space.start(), type});

@@ -16,7 +16,7 @@ CudaBackend::Branches::Branches(CudaBackend& owner) : owner_(owner) {
 }
 
 CudaBackend::Branches::~Branches() {
-  for (const EventHandle event : events_) owner_.destroy(event);
+  for (const EventHandle event : events_) owner_.driver_->cuEventDestroy(event);
   for (size_t i = 1; i < targets_.size(); ++i) {
     if (targets_[i].workspace != 0) owner_.driver_->cuMemFree(targets_[i].workspace);
     owner_.driver_->cuStreamDestroy(targets_[i].stream);

@@ -34,8 +34,7 @@ class CudaBackend::Branches {
 
  private:
   static constexpr size_t kMostBranches = 4;
-  static constexpr int64_t kLeastFree = int64_t{256}
-                                        << 20;  // bytes; a branch is added only if the GPU has this much free
+  static constexpr int64_t kLeastFree = int64_t{256} << 20;  // free bytes on the GPU that adding a branch requires
   // For each branch, the number of its latest point that precedes a given point; 0 if there is none.
   using LatestPoints = std::array<size_t, kMostBranches>;
   // A place in a branch: after a launch, or before the first launch since begin() or join().

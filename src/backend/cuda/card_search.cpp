@@ -36,7 +36,7 @@ CardSearch ask_driver() {
       return {std::nullopt, fmt::format("the kernels need a GPU of compute capability 8.0 or newer, and {} has {}.{}",
                                         card.name, card.compute_capability / 10, card.compute_capability % 10)};
     const std::shared_ptr<const Blas> blas = find_blas();
-    const std::shared_ptr<const Dnn> dnn = card.compute_capability < kOldestDnnCard ? nullptr : find_dnn();
+    const std::shared_ptr<const Dnn> dnn = find_dnn();
     return {card,
             "",
             blas == nullptr ? 0 : static_cast<int64_t>(blas->cublasLtGetVersion()),
@@ -123,10 +123,12 @@ CardSearch search_card() {
   close(ends[0]);
   if (child < 0)
     return {std::nullopt, fmt::format("cannot start a process to look for a GPU: {}", std::strerror(errno))};
-  if (!text) kill(child, SIGKILL);
+  if (!text) {
+    kill(child, SIGKILL);  // does not wait for the process, because one that hangs inside the driver may never end
+    return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi"};
+  }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (!text) return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi"};
   if (WIFSIGNALED(status))
     return {std::nullopt,
             fmt::format("the process that looks for a GPU was killed by signal {} while it called the NVIDIA "

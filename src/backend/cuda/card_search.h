@@ -14,8 +14,7 @@ struct CardSearch {
   std::optional<Card> card;
   std::string missing;
   int64_t blas_version = 0;  // version of cuBLASLt, 130002 for 13.0.2; 0 if it is not installed
-  // Version of cuDNN, 91900 for 9.19.0; 0 if cuDNN is not installed or too old, or if the card is too old for it.
-  int64_t dnn_version = 0;
+  int64_t dnn_version = 0;   // version of cuDNN, 91900 for 9.19.0; 0 if it is not installed or is too old
   int64_t nccl_version = 0;  // version of NCCL, 22703 for 2.27.3; 0 if it is not installed or is too old
   int64_t cards = 0;         // number of cards that the driver reports
 };

@@ -17,19 +17,19 @@ CudaBackend::Communication::~Communication() {
   communicator_.reset();
   for (const std::deque<Interval>* const intervals : {&launches_, &waits_}) {
     for (const Interval& interval : *intervals) {
-      owner_.destroy(interval.begin.event);
-      owner_.destroy(interval.end.event);
+      owner_.driver_->cuEventDestroy(interval.begin.event);
+      owner_.driver_->cuEventDestroy(interval.end.event);
     }
   }
-  for (const EventHandle event : done_) owner_.destroy(event);
-  owner_.destroy(ready_);
+  for (const EventHandle event : done_) owner_.driver_->cuEventDestroy(event);
+  owner_.driver_->cuEventDestroy(ready_);
   owner_.driver_->cuStreamDestroy(stream_);
 }
 
 void CudaBackend::Communication::start(const Launch& launch) {
   const size_t number = enqueued_.launches++;
   if (number == launches_.size()) {
-    launches_.emplace_back();
+    launches_.push_back({{owner_.new_event()}, {owner_.new_event()}});
     done_.push_back(owner_.new_event());
   }
   owner_.record(ready_, owner_.stream_->handle);
@@ -50,7 +50,7 @@ void CudaBackend::Communication::wait(size_t count) {
   LAPTIME_CHECK(count > 0 && count <= enqueued_.launches, "cannot wait for {} of {} launches", count,
                 enqueued_.launches);
   const size_t number = enqueued_.waits++;
-  if (number == waits_.size()) waits_.emplace_back();
+  if (number == waits_.size()) waits_.push_back({{owner_.new_event()}, {owner_.new_event()}});
   const StreamHandle kernels = owner_.stream_->handle;
   owner_.record(waits_[number].begin, kernels);
   owner_.wait_for(done_[count - 1], kernels);

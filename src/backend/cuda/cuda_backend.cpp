@@ -148,14 +148,10 @@ CudaBackend::Stream::~Stream() {
   owner_.driver_->cuStreamDestroy(handle);
 }
 
-FunctionHandle CudaBackend::Stream::function(const char* kernel) {
-  FunctionHandle& found = functions_[kernel];
-  if (found == nullptr) owner_.note_failure(owner_.driver_->cuModuleGetFunction(&found, module_, kernel), kernel);
-  return found;
-}
-
 void CudaBackend::Stream::launch(const GridLaunch& launch) {
-  const FunctionHandle kernel = function(launch.kernel);
+  FunctionHandle& kernel = functions_[launch.kernel];
+  if (kernel == nullptr)
+    owner_.note_failure(owner_.driver_->cuModuleGetFunction(&kernel, module_, launch.kernel), launch.kernel);
   if (kernel == nullptr) return;
   void* parameters[] = {const_cast<void*>(launch.args)};
   owner_.note_failure(owner_.driver_->cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1,
@@ -203,9 +199,9 @@ CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries lib
 CudaBackend::~CudaBackend() {
   branches_.reset();
   communication_.reset();
-  for (const Mark& mark : marks_) destroy(mark.event);
-  destroy(origin_);
-  destroy(next_origin_);
+  for (const Mark& mark : marks_) driver_->cuEventDestroy(mark.event);
+  driver_->cuEventDestroy(origin_);
+  driver_->cuEventDestroy(next_origin_);
   if (separator_ != 0) driver_->cuMemFree(separator_);
   stream_.reset();
   // The primary context is not released: memory may outlive the backend.
@@ -225,10 +221,6 @@ EventHandle CudaBackend::new_event() const {
   return event;
 }
 
-void CudaBackend::destroy(EventHandle event) const {
-  if (event != nullptr) driver_->cuEventDestroy(event);
-}
-
 void CudaBackend::record(EventHandle event, StreamHandle stream) {
   note_failure(driver_->cuEventRecord(event, stream), "cuEventRecord");
 }
@@ -238,7 +230,6 @@ void CudaBackend::wait_for(EventHandle event, StreamHandle stream) {
 }
 
 void CudaBackend::record(Mark& mark, StreamHandle stream) {
-  if (mark.event == nullptr) mark.event = new_event();
   if (recording_ != nullptr) {
     recording_->marks.push_back(&mark);
     note_failure(driver_->cuEventRecordWithFlags(mark.event, stream, kExternalEvent), "cuEventRecordWithFlags");
@@ -340,7 +331,8 @@ void CudaBackend::pause(Seconds time) {
 }
 
 void CudaBackend::mark(size_t index) {
-  if (index >= marks_.size()) marks_.resize(index + 1);
+  // Also creates the events of lower marks, so that their first use costs no more than later ones.
+  while (marks_.size() <= index) marks_.push_back({new_event()});
   if (is_branching()) branches_->join();
   record(marks_[index], stream_->handle);
   if (is_watched_ && recording_ == nullptr)

@@ -84,8 +84,6 @@ class CudaBackend : public Backend {
     void prepare(const DnnAttention& attention) override;
     void launch(const DnnAttention& attention, const DnnAttentionOperands& operands) override;
     bool has_products() const { return products_ != nullptr; }
-    // Looks up the kernel by name on its first launch. Returns null, and stores an error, if there is no such kernel.
-    FunctionHandle function(const char* kernel);
 
     StreamHandle handle = nullptr;
     LaunchTarget own_target() const { return {handle, workspace_}; }
@@ -94,9 +92,9 @@ class CudaBackend : public Backend {
    private:
     CudaBackend& owner_;
     ModuleHandle module_ = nullptr;
-    std::unordered_map<std::string_view, FunctionHandle> functions_;
-    std::unique_ptr<BlasProducts> products_;  // null if the library is missing
-    DeviceAddress workspace_ = 0;             // for products in this stream; like the context, not counted as held
+    std::unordered_map<std::string_view, FunctionHandle> functions_;  // by name, once launched
+    std::unique_ptr<BlasProducts> products_;                          // null if the library is missing
+    DeviceAddress workspace_ = 0;  // for products in this stream; like the context, not counted as held
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
   };
@@ -121,7 +119,6 @@ class CudaBackend : public Backend {
   void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
   StreamHandle new_stream() const;
   EventHandle new_event() const;
-  void destroy(EventHandle event) const;
   bool is_branching() const { return recording_ != nullptr && branches_ != nullptr; }
   void record(EventHandle event, StreamHandle stream);  // records an event for wait_for()
   void wait_for(EventHandle event, StreamHandle stream);

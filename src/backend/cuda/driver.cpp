@@ -54,7 +54,6 @@ void find_functions(Library& library, Driver& driver) {
   library.find(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
   library.find(driver.cuDeviceTotalMem, "cuDeviceTotalMem_v2");
   library.find(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  library.find(driver.cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
   library.find(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
   library.find(driver.cuMemAlloc, "cuMemAlloc_v2");
   library.find(driver.cuMemFree, "cuMemFree_v2");

@@ -36,7 +36,7 @@ struct PoolProperties {
   unsigned char reserved[56] = {};
 };
 // Constants of CUmemPool_attribute. The values of these attributes have 64 bits.
-inline constexpr int kPoolReleaseThreshold = 4, kPoolReservedHigh = 6, kPoolUsedHigh = 8;
+inline constexpr int kPoolReleaseThreshold = 4, kPoolReservedHigh = 6;
 
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
@@ -58,7 +58,6 @@ struct Driver {
   Status (*cuDeviceGetAttribute)(int* value, int attribute, DeviceNumber device) = nullptr;
   Status (*cuDeviceTotalMem)(size_t* bytes, DeviceNumber device) = nullptr;
   Status (*cuDevicePrimaryCtxRetain)(ContextHandle* context, DeviceNumber device) = nullptr;
-  Status (*cuDevicePrimaryCtxRelease)(DeviceNumber device) = nullptr;
   Status (*cuCtxSetCurrent)(ContextHandle context) = nullptr;
   Status (*cuMemAlloc)(DeviceAddress* address, size_t bytes) = nullptr;
   Status (*cuMemFree)(DeviceAddress address) = nullptr;

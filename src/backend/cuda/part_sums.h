@@ -11,7 +11,7 @@ struct PartSums {
   static constexpr int kColumns = kWarp;
   static constexpr int kMostLanes = kMaxBlock / kColumns;
   static constexpr int kTogether = 16;  // parts that a thread loads before it adds them in order, so that loads overlap
-  // No more lanes than it takes to load all parts at once, because the sums of lanes are added one after the other.
+  // Uses just enough lanes to load all parts at once, because the sums of the lanes are added one after the other.
   static constexpr int threads_for(int64_t parts) {
     const int64_t lanes = (parts + kTogether - 1) / kTogether;
     return kColumns * static_cast<int>(lanes < kMostLanes ? lanes : kMostLanes);

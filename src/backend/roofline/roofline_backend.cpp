@@ -30,12 +30,9 @@ std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
 RooflineBackend::RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, LaunchTimes times)
     : machine_(std::move(machine)), times_(std::move(times)), kernels_(std::move(kernels)) {}
 
-RooflineBackend::RooflineBackend(const DataSheet& machine, std::shared_ptr<const KernelTable> kernels,
-                                 double product_peak)
-    : RooflineBackend(machine, std::move(kernels), LaunchTimes(machine, product_peak)) {}
-
 RooflineBackend::RooflineBackend(const DataSheet& machine, std::span<const OpCard* const> ops, double product_peak)
-    : RooflineBackend(machine, std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
+    : RooflineBackend(machine, std::make_shared<KernelTable>(roofline_kernels(ops)),
+                      LaunchTimes(machine, product_peak)) {}
 
 std::string RooflineBackend::name() const { return std::string(kMachinePrefix) + machine_.name; }
 

@@ -16,14 +16,12 @@ class RooflineBackend : public Backend {
  public:
   RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, LaunchTimes times);
   // Predicts a step whose kernels are launched one by one, as in eager mode.
-  RooflineBackend(const DataSheet& machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
   RooflineBackend(const DataSheet& machine, std::span<const OpCard* const> ops, double product_peak);
 
   std::string name() const override;
   bool computes() const override { return false; }
   const KernelTable& kernel_table() const override { return *kernels_; }
-  std::unique_ptr<DeviceMemory> allocate(
-      int64_t bytes, Contents contents = Contents::kZeros) override;  // throws OutOfMemory beyond the device's memory
+  std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) override;
   int64_t peak_held_bytes() const override { return usage_.peak; }
   void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}
@@ -35,8 +33,6 @@ class RooflineBackend : public Backend {
   Seconds now() override { return clock_ + Seconds{times_.together(kernels_time_, host_time_)}; }
   void write(std::byte*, const std::byte*, int64_t) override {}
   void read(std::byte*, const std::byte*, int64_t) override {}
-
-  const DataSheet& machine() const { return machine_; }
 
  private:
   struct MemoryUsage {

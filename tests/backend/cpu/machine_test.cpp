@@ -1,4 +1,4 @@
-// The clock and the peak rates of the machine, as measured by the backend.
+// The peak rates of the machine, as measured by the backend.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -6,25 +6,12 @@
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak.h"
 #include "base/cores.h"
-#include "base/host_clock.h"
+#include "base/error.h"
 #include "base/isa.h"
+#include "support/types.h"
 
 namespace laptime::cpu {
 namespace {
-
-TEST(Clock, IsMonotonicWithFineResolution) {
-  Seconds last = host_now();
-  for (int i = 0; i < 1000; ++i) {
-    const Seconds reading = host_now();
-    ASSERT_GE(reading, last);
-    last = reading;
-  }
-  const ClockQuality quality = measure_host_clock();
-  EXPECT_GT(quality.resolution.count(), 0);
-  EXPECT_LT(quality.resolution.count(), 1e-3);
-  EXPECT_GT(quality.overhead.count(), 0);
-  EXPECT_LT(quality.overhead.count(), 1e-4);
-}
 
 // The bounds are wide, because the machine may be busy.
 TEST(Peak, IsPlausibleForAProcessor) {
@@ -94,6 +81,11 @@ TEST(Peak, BandwidthIsPlausibleForMemory) {
   const double bandwidth = measure_bandwidth(team, widest_isa());
   EXPECT_GT(bandwidth, 1e8);
   EXPECT_LT(bandwidth, 2e12);
+}
+
+TEST(Peak, BandwidthNeedsMemory) {
+  Team team(1);
+  EXPECT_THROW(measure_bandwidth(team, widest_isa(), {.bytes = 100 * test::kMebibyte}), OutOfMemory);
 }
 
 }  // namespace

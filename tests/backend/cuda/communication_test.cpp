@@ -167,6 +167,7 @@ TEST(CudaCommunication, RejectsRanksThatShareAGpu) {
       EXPECT_THAT(error.what(), HasSubstr("Duplicate GPU"));
     }
   });
+  unsetenv("LAPTIME_FAKE_CUDA_CARDS");
 }
 
 }  // namespace

@@ -122,6 +122,24 @@ TEST_F(Cuda, MarksWaitForEarlierWork) {
   EXPECT_GE(end, backend->time_of_mark(1));
 }
 
+// Executor::cost_of_mark() times marks below one that exists.
+TEST_F(Cuda, LowerMarksCreateNoEvents) {
+  static int created = 0;
+  static const auto create = found_.driver->cuEventCreate;
+  auto driver = std::make_shared<cuda::Driver>(*found_.driver);
+  driver->cuEventCreate = [](cuda::EventHandle* event, unsigned flags) {
+    ++created;
+    return create(event, flags);
+  };
+  CudaBackend backend(driver, {}, cuda::nth_card(*driver, 0), kernels_, kImage);
+  backend.mark(9);
+  const int before = created;
+  for (size_t index = 0; index < 9; ++index) backend.mark(index);
+  EXPECT_EQ(created, before);
+  backend.synchronize();
+  EXPECT_GE(backend.time_of_mark(0), backend.time_of_mark(9));
+}
+
 TEST_F(Cuda, RecordingReplaysLaunchesAndMarks) {
   CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
   Squares squares(backend);
@@ -282,13 +300,6 @@ TEST_F(Cuda, RecordThrowsOutOfMemoryIfMemoryIsFull) {
   unsetenv("LAPTIME_FAKE_CUDA_TAKEN");
   squares.enqueue();
   EXPECT_THAT(squares.values(), Each(4.0F));
-}
-
-TEST_F(Cuda, RecordsStepsOnlyOnRequest) {
-  EXPECT_FALSE(open()->records_steps());
-  const CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage,
-                            {.records_steps = true});
-  EXPECT_TRUE(backend.records_steps());
 }
 
 TEST_F(Cuda, ActivityRecordsGiveBusyTime) {

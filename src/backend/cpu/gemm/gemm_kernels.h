@@ -99,21 +99,6 @@ constexpr bool gemm_is_reproducible() {
   return !requires { Implementation::kOwnBits; };
 }
 
-// Calls visit(implementation) for each implementation that can run on this machine, in order of preference.
-template <class Visit>
-void for_each_gemm_implementation(const Visit& visit) {
-#if defined(__AVX512F__)
-  if (cpu::bfloat16_pairs() != nullptr && cpu::bfloat16_pairs()->amx_gemm != nullptr) {
-    visit(Amx());
-    visit(AmxSplit());
-  }
-#endif
-  visit(Tiles());
-#if defined(__AVX512F__)
-  if (cpu::bfloat16_pairs() != nullptr) visit(TilesDot());
-#endif
-}
-
 // A function that an op provides. It returns the op's GEMM, or nothing if an operand is not a matrix in a layout that
 // Gemm supports. It must not allocate.
 using GemmFromOperands = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in,
@@ -148,11 +133,11 @@ void launch(const KernelCall& call) {
 
 }  // namespace detail
 
-// Creates one kernel of the op for each implementation.
+// Creates one kernel of the op for each implementation that can run on this machine, in order of preference.
 template <GemmFromOperands kMakeGemm>
 std::vector<Kernel> gemm_kernels(const OpCard& op) {
   std::vector<Kernel> kernels;
-  for_each_gemm_implementation([&]<class Implementation>(const Implementation&) {
+  const auto add = [&]<class Implementation>(const Implementation&) {
     kernels.push_back({.op = &op,
                        .name = Implementation::name(),
                        .supports = detail::supports<kMakeGemm, Implementation>,
@@ -160,7 +145,18 @@ std::vector<Kernel> gemm_kernels(const OpCard& op) {
                        .product_math = detail::product_math<kMakeGemm, Implementation>,
                        .flushes_denormals = gemm_flushes_denormals<Implementation>(),
                        .reproducible = gemm_is_reproducible<Implementation>()});
-  });
+  };
+#if defined(__AVX512F__)
+  const cpu::Bfloat16Pairs* const pairs = cpu::bfloat16_pairs();
+  if (pairs != nullptr && pairs->amx_gemm != nullptr) {
+    add(Amx());
+    add(AmxSplit());
+  }
+#endif
+  add(Tiles());
+#if defined(__AVX512F__)
+  if (pairs != nullptr) add(TilesDot());
+#endif
   return kernels;
 }
 

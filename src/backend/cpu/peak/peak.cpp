@@ -2,14 +2,13 @@
 #include "backend/cpu/peak/peak.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/cores.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak_loops.h"
-#include "base/available_memory.h"
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/host_clock.h"
@@ -78,10 +77,10 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
   const int64_t repetitions = repetitions_of(loop);
   Rate best;
   const Seconds stop = host_now() + kBudget;
-  while (host_now() < stop) {
+  do {
     const Rate run = rate(team, threads, loop, repetitions, kPieces);
     best = {std::max(best.flops, run.flops), std::max(best.cores, run.cores)};
-  }
+  } while (host_now() < stop);
   return best;
 }
 
@@ -146,14 +145,16 @@ double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
   return fastest;
 }
 
-double measure_bandwidth(Team& team, Isa isa) {
+double measure_bandwidth(Team& team, Isa isa, const AvailableMemory& available) {
   constexpr int64_t kParameterBytes = 4 * sizeof(float);
   constexpr int64_t kFewestBytes = int64_t{192} << 20;
   constexpr int64_t kGrain = int64_t{64} << 10;
   constexpr Seconds kTakes{0.3};
-  const int64_t wanted = 2 * cache_bytes(team.size()).value_or(third_level_cache());
-  const int64_t quarter = available_memory(team.size()).bytes.value_or(4 * wanted) / 4;
-  const int64_t bytes = std::max(kFewestBytes, std::min(wanted, quarter));
+  // If the kernel lists no caches, the C library may know the last one.
+  const int64_t wanted = 2 * cache_bytes(team.size()).value_or(sysconf(_SC_LEVEL3_CACHE_SIZE));
+  const int64_t bytes = std::max(kFewestBytes, std::min(wanted, available.bytes.value_or(4 * wanted) / 4));
+  // The system would grant the memory, and end the process once the memory limit of a control group is exceeded.
+  if (!available.holds(bytes)) throw OutOfMemory(bytes, available.bytes);
   const int64_t parameters = bytes / kParameterBytes / kGrain * kGrain;
   const PeakLoops loops = loops_for(isa);
   const Pages pages(parameters * kParameterBytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/cpu/team.h"
+#include "base/available_memory.h"
 #include "base/host_clock.h"
 #include "base/isa.h"
 
@@ -36,7 +37,8 @@ double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time);
 // Bytes per second of a stream like AdamW's, which reads four arrays and writes three of them: 28 bytes per parameter,
 // not counting the fetch of a cache line before it is written. Runs on all threads for about 0.3 s and returns the rate
 // of the fastest pass. Together, the arrays are twice the size of the caches that the threads can fill, so that they
-// are read from memory, but at most a quarter of the available memory and at least 192 MiB. Throws OutOfMemory.
-double measure_bandwidth(Team& team, Isa isa);
+// are read from memory, but at most a quarter of the available memory and at least 192 MiB. Throws OutOfMemory if less
+// than that is available.
+double measure_bandwidth(Team& team, Isa isa, const AvailableMemory& available = available_memory());
 
 }  // namespace laptime::cpu

@@ -20,8 +20,6 @@ inline constexpr DnnStatus kDnnSuccess = 0;
 // The first version whose backward attention can add in a fixed order on every card since Ampere, and supports any
 // number of positions.
 inline constexpr size_t kOldestDnn = 91800;
-// Ampere, the first generation of cards with bfloat16.
-inline constexpr int kOldestDnnCard = 80;
 
 // Constants of the interface, named after the library's own: kinds of descriptors, their attributes, and attribute
 // types and values.

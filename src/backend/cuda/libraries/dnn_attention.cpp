@@ -48,7 +48,7 @@ Tensor masked(DnnGraph& graph, const DnnAttention& attention, Tensor scores) {
   if (!attention.causal) return scores;
   const Tensor row = graph.index(scores, 2);
   const Tensor column = graph.index(scores, 3);
-  const Tensor visible = graph.compare(dnn::kGreaterOrEqual, row, column);
+  const Tensor visible = graph.greater_or_equal(row, column);
   return graph.select(scores, graph.number(-std::numeric_limits<float>::infinity()), visible);
 }
 

@@ -118,11 +118,7 @@ DnnGraph::Tensor DnnGraph::matmul(Tensor a, Tensor b) {
   return emit({.kind = dnn::kOperationMatmul, .math = dnn::kFloat, .x = a, .b = b}, result);
 }
 
-DnnGraph::Tensor DnnGraph::pointwise(int mode, Tensor x) {
-  return emit({.kind = dnn::kOperationPointwise, .mode = mode, .math = dnn::kFloat, .x = x}, like(x, dnn::kFloat));
-}
-
-DnnGraph::Tensor DnnGraph::pointwise(int mode, Tensor x, Tensor b) {
+DnnGraph::Tensor DnnGraph::pointwise(int mode, Tensor x, std::optional<Tensor> b) {
   return emit({.kind = dnn::kOperationPointwise, .mode = mode, .math = dnn::kFloat, .x = x, .b = b},
               like(x, dnn::kFloat));
 }
@@ -132,8 +128,8 @@ DnnGraph::Tensor DnnGraph::index(Tensor x, int64_t axis) {
               like(x, dnn::kInt32));
 }
 
-DnnGraph::Tensor DnnGraph::compare(int mode, Tensor x, Tensor b) {
-  return emit({.kind = dnn::kOperationPointwise, .mode = mode, .math = dnn::kBoolean, .x = x, .b = b},
+DnnGraph::Tensor DnnGraph::greater_or_equal(Tensor x, Tensor b) {
+  return emit({.kind = dnn::kOperationPointwise, .mode = dnn::kGreaterOrEqual, .math = dnn::kBoolean, .x = x, .b = b},
               like(x, dnn::kBoolean));
 }
 

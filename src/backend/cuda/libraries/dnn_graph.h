@@ -89,12 +89,11 @@ class DnnGraph {
   // The product of [B, h, m, k] and [B, h, k, n], in float32.
   Tensor matmul(Tensor a, Tensor b);
   // Elementwise function of x, or of x and the broadcast b, in float32.
-  Tensor pointwise(int mode, Tensor x);
-  Tensor pointwise(int mode, Tensor x, Tensor b);
+  Tensor pointwise(int mode, Tensor x, std::optional<Tensor> b = {});
   // Index of each element of x along an axis.
   Tensor index(Tensor x, int64_t axis);
-  // Compares x with the broadcast b element by element; the result is boolean.
-  Tensor compare(int mode, Tensor x, Tensor b);
+  // x >= b element by element, with b broadcast to x; the result is boolean.
+  Tensor greater_or_equal(Tensor x, Tensor b);
   // x if the mask is true, otherwise b.
   Tensor select(Tensor x, Tensor b, Tensor mask);
   // Reduces along the last axis.

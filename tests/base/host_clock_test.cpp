@@ -1,4 +1,4 @@
-// Measures the frequency of a core with a fake clock and with the real clock.
+// The host's clock, and the frequency of a core as measured with a fake clock and with the real clock.
 #include "base/host_clock.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,20 @@
 
 namespace laptime {
 namespace {
+
+TEST(Clock, IsMonotonicWithFineResolution) {
+  Seconds last = host_now();
+  for (int i = 0; i < 1000; ++i) {
+    const Seconds reading = host_now();
+    ASSERT_GE(reading, last);
+    last = reading;
+  }
+  const ClockQuality quality = measure_host_clock();
+  EXPECT_GT(quality.resolution.count(), 0);
+  EXPECT_LT(quality.resolution.count(), 1e-3);
+  EXPECT_GT(quality.overhead.count(), 0);
+  EXPECT_LT(quality.overhead.count(), 1e-4);
+}
 
 TEST(ClockSpeed, UsesTheFastestRound) {
   // Each round of 262,144 additions appears to take 1 ms, except the third, which takes 0.5 ms.
