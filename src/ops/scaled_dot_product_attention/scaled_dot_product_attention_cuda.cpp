@@ -81,7 +81,7 @@ std::string refusal(const Signature& signature) {
   return signature.in[0].shape().back() > kMaxHeadWidth ? "heads are wider than 128" : "";
 }
 
-ProductMath product_math(const Signature&) { return ProductMath::kFloat32; }
+ProductMath product_math(const Signature& signature) { return math_of_factors(signature.in[0].dtype); }
 
 }  // namespace
 
