@@ -44,12 +44,6 @@ void launch_elements(const KernelCall& call, int64_t count, const typename K::Ar
   launch<K>(call, blocks < 1 ? 1 : blocks > kMostBlocks ? kMostBlocks : blocks, kElementThreads, args);
 }
 
-// Launches one block per row.
-template <class K>
-void launch_rows(const KernelCall& call, int64_t rows, int threads, const typename K::Args& args) {
-  launch<K>(call, rows, threads, args);
-}
-
 // The elements of a view, starting at its first element; null if the view is absent.
 inline DeviceData device_data(const TensorView& view) {
   const DType dtype = view.type.dtype;

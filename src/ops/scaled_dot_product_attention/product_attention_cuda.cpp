@@ -142,7 +142,7 @@ struct Forward {
                                 scale_of(shape),
                                 call.attributes.as<AttentionAttributes>().causal};
     args.log_sum_exp = flat_of(call.out[1]);
-    launch_rows<AttentionWeights>(call, row_count(call.in[0]), row_threads(shape[2]), args);
+    cuda::launch<AttentionWeights>(call, row_count(call.in[0]), row_threads(shape[2]), args);
     launch_blas(call, to_values(), choice);
     values.write(call);
   }
@@ -186,10 +186,10 @@ struct Backward {
     rows.grad_values = rows_of(call.in[5]);
     rows.width = static_cast<int>(shape[3]);
     rows.products = sums;
-    launch_rows<AttentionProducts>(call, row_count(call.in[0]), kWarp, rows);
+    cuda::launch<AttentionProducts>(call, row_count(call.in[0]), kWarp, rows);
     launch_blas(call, to_scores(), choice);
     launch_blas(call, to_grad_weights(), choice);
-    launch_rows<AttentionScoreGradients>(
+    cuda::launch<AttentionScoreGradients>(
         call, row_count(call.in[0]), row_threads(shape[2]),
         {reinterpret_cast<float*>(scores.data), reinterpret_cast<float*>(grad_weights.data), flat_of(call.in[4]), sums,
          shape[2], scale_of(shape), call.attributes.as<AttentionAttributes>().causal});
@@ -228,11 +228,8 @@ Kernel kernel_of(const OpCard& op) {
 }  // namespace
 
 std::vector<Kernel> product_attention_kernels() {
-  return {kernel_of<Forward, false>(kScaledDotProductAttention), kernel_of<Forward, true>(kScaledDotProductAttention)};
-}
-
-std::vector<Kernel> product_attention_backward_kernels() {
-  return {kernel_of<Backward, false>(kScaledDotProductAttentionBackward),
+  return {kernel_of<Forward, false>(kScaledDotProductAttention), kernel_of<Forward, true>(kScaledDotProductAttention),
+          kernel_of<Backward, false>(kScaledDotProductAttentionBackward),
           kernel_of<Backward, true>(kScaledDotProductAttentionBackward)};
 }
 
