@@ -38,7 +38,7 @@ struct BlasChoice {
 inline constexpr int kPaddedAlgorithms = 3;  // number of proposals that are tried with padded matrices
 
 std::string blas_refusal(const Product& product, const BlasChoice& choice);
-int64_t blas_workspace(const Product& product, const BlasChoice& choice = {});
+int64_t blas_workspace(const Product& product, const BlasChoice& choice);
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue);
 void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice);
 

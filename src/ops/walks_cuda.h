@@ -35,8 +35,8 @@ inline bool is_aligned_for_words(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }
 
-// True if the columns of every row can be moved in groups of four, with one access each. All functions
-// on rows also return true for an absent operand.
+// True if the columns of every row can be moved in groups of four, with one access each. This and the other functions
+// on rows return true for an absent operand.
 inline bool has_rows_in_fours(const DeviceRows& rows) {
   if (rows.data == nullptr) return true;
   bool whole = is_aligned_for_fours(rows) && rows.column_stride == 1;

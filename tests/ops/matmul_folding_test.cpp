@@ -2,14 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 
 #include "backend/cpu/team.h"
-#include "base/isa.h"
 #include "base/random.h"
-#include "ops/kernels_cpu.h"
 #include "ops/matmul/matmul.h"
 #include "support/conformance.h"
+#include "support/kernel_devices.h"
 
 namespace laptime::test {
 namespace {
@@ -44,15 +42,10 @@ LAPTIME_CONFORMANCE(AddmmFolded,
                     matmul_folding_rows(kAddmm, {.compute = DType::kBFloat16, .output = {}, .addend = true}));
 
 std::vector<Kernel> folding_kernels() {
-  std::map<std::string, Kernel> by_name;
-  for (const cpu::Isa isa : cpu::runnable_isas()) {
-    for (const Kernel& kernel : cpu_kernels(isa)) {
-      if (kernel.op == &kMatmul && kernel.name.starts_with("tiles_")) by_name.emplace(kernel.name, kernel);
-    }
-  }
   std::vector<Kernel> kernels;
-  kernels.reserve(by_name.size());
-  for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
+  for (const auto& [kernel, device] : kernels_to_check(kMatmul)) {
+    if (device == &on_cpu() && kernel.name.starts_with("tiles_")) kernels.push_back(kernel);
+  }
   return kernels;
 }
 

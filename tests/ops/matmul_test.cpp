@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "ops/kernels_cpu.h"
 #include "support/conformance.h"
+#include "support/kernel_devices.h"
 #include "support/products.h"
 
 namespace laptime::test {
@@ -60,17 +61,12 @@ std::vector<ConformanceCase> matmul_rows(const OpCard& op) {
 LAPTIME_CONFORMANCE(Matmul, matmul_rows(kMatmul));
 LAPTIME_CONFORMANCE(Addmm, matmul_rows(kAddmm));
 
-// The kernels of all instruction sets, each name once.
+// The CPU kernels for all instruction sets.
 std::vector<Kernel> kernels_of(const OpCard& op) {
-  std::map<std::string, Kernel> by_name;
-  for (const cpu::Isa isa : cpu::runnable_isas()) {
-    for (const Kernel& kernel : cpu_kernels(isa)) {
-      if (kernel.op == &op && kernel.name != kReferenceName) by_name.emplace(kernel.name, kernel);
-    }
-  }
   std::vector<Kernel> kernels;
-  kernels.reserve(by_name.size());
-  for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
+  for (const auto& [kernel, device] : kernels_to_check(op)) {
+    if (device == &on_cpu()) kernels.push_back(kernel);
+  }
   return kernels;
 }
 

@@ -90,7 +90,8 @@ TEST(Rope, KeepsTheMemoryOrderOfAxes) {
   EXPECT_EQ(y.dtype, DType::kFloat32);
 }
 
-// y of a CUDA kernel. x [2, heads, positions, d_head] has the heads of a position together in memory, or its positions.
+// Runs the CUDA kernel and returns y. The heads of a position are adjacent in the memory of x [2, heads, positions,
+// d_head] if `heads_together`, otherwise the positions of a head.
 GuardedTensor rotated(const OpCard& op, RopeForm form, DType dtype, const Shape& x_shape, int64_t table_columns,
                       bool heads_together) {
   const Layout together = permuted(Layout::contiguous({x_shape[0], x_shape[2], x_shape[1], x_shape[3]}), {0, 2, 1, 3});

@@ -281,6 +281,19 @@ TEST(Attention, SlowSharesKeyHeadsAmongQueryHeads) {
   expect_close({}, {1, 4, 140, 300}, 2);
 }
 
+// The math_mode of a record is the type of the factors in memory, even if a kernel widens them to float32.
+TEST(Attention, KernelsStateTheTypeOf16BitFactors) {
+  for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
+    const Attention attention({}, dtype, {1, 2, 20, 16}, 2);
+    for (const Signature& signature : {attention.forward_signature(), attention.backward_signature()}) {
+      std::vector<Kernel> kernels = supporting_kernels(cpu::widest_isa(), signature);
+      for (Kernel& kernel : supporting_kernels(cuda_kernels(), signature)) kernels.push_back(std::move(kernel));
+      for (const Kernel& kernel : kernels)
+        EXPECT_EQ(kernel.math_of_products(signature), math_of_factors(dtype)) << kernel.name;
+    }
+  }
+}
+
 // CUDA kernels read one key head for several query heads, in the layout of a model. They do not copy keys or their
 // gradients for each query head, so shared heads need no additional workspace.
 TEST(Attention, SharesKeyHeadsAmongQueryHeadsOnCuda) {

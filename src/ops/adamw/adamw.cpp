@@ -90,9 +90,9 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   struct Moment {
     ValueId value, state;
   };
-  // Sets the state to beta * state + news, where `news` is already multiplied by 1 - beta.
-  const auto next_moment = [&](ValueId state, double beta, ValueId news) -> Moment {
-    const ValueId value = add(build, mul_scalar(build, cast(build, state, real), beta), news);
+  // Sets the state to beta * state + term, where `term` is already multiplied by 1 - beta.
+  const auto next_moment = [&](ValueId state, double beta, ValueId term) -> Moment {
+    const ValueId value = add(build, mul_scalar(build, cast(build, state, real), beta), term);
     const ValueId kept = set(state, value);
     return {build.type(state).dtype == real ? kept : value, kept};
   };

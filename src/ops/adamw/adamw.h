@@ -10,11 +10,11 @@ enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
 // (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 [][, skip bool []]) -> (w, m, v),
-// updated in place; unchanged if skip is true. m and v may have a narrower type than w: they are rounded when
-// they are stored, but w is updated from the unrounded values.
+// updated in place; unchanged if skip is true. m and v may have a narrower type than w: they are rounded when they are
+// stored, but w is updated from the unrounded values.
 extern const OpCard kAdamW;
-// (copy [...], w, grad, m, v, step, lr[, skip]) -> (copy, w, m, v): kAdamW that also writes w rounded to the type of
-// `copy`. The old contents of `copy` are not read.
+// (copy [...], w, grad, m, v, step, lr[, skip]) -> (copy, w, m, v): kAdamW that also writes w, rounded to the type of
+// `copy`, to it. `copy` is not read. If skip is true, it must already match w, so that kernels need not write it.
 extern const OpCard kAdamWWithCopy;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;

@@ -23,8 +23,8 @@ struct ClippedGradients {
 };
 inline constexpr const char* kClipScope = "clip_grad_norm";  // of the nodes that concern all gradients
 
-// In both functions, the nodes of gradient i take the scope of the value `scopes[i]`.
-// Returns the sum of the squares of all elements, shape [].
+// Returns the sum of the squares of all elements, shape []. Here and in clip_to, the nodes of gradient i take the scope
+// of the value `scopes[i]`.
 ValueId squared_norm(Builder& build, std::span<const ValueId> gradients, std::span<const ValueId> scopes);
 // Clips the gradients, given the square of their norm.
 ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, std::span<const ValueId> scopes,

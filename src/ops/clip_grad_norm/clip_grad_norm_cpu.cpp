@@ -17,11 +17,7 @@ void launch(const KernelCall& call) {
 }  // namespace
 
 std::vector<Kernel> clip_grad_norm_kernels() {
-  return {{.op = &kClipCoefficient,
-           .name = isa_name("number"),
-           .supports = pointwise_refusal,
-
-           .launch = launch}};
+  return {{.op = &kClipCoefficient, .name = isa_name("number"), .supports = pointwise_refusal, .launch = launch}};
 }
 
 }  // namespace laptime::LAPTIME_ISA

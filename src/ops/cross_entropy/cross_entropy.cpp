@@ -25,6 +25,14 @@ std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<c
   return {a.padded ? padded_type(dtype, in[1].shape()) : contiguous_type(dtype, in[1].shape())};
 }
 
+double log_sum_exp_of(std::span<const double> logits) {
+  const double max = *std::max_element(logits.begin(), logits.end());
+  const double shift = std::isinf(max) ? 0 : max;  // avoids inf - inf
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - shift);
+  return shift + std::log(sum);
+}
+
 void reference(const OpCall& call) {
   const std::vector<double> logits = elements_of(call.in[0]);
   const auto columns = static_cast<size_t>(call.in[0].shape().back());
@@ -95,14 +103,6 @@ std::optional<Attributes> pad_rows_backward(const Attributes& attributes) {
 }
 
 }  // namespace
-
-double log_sum_exp_of(std::span<const double> logits) {
-  const double max = *std::max_element(logits.begin(), logits.end());
-  const double shift = std::isinf(max) ? 0 : max;  // avoids inf - inf
-  double sum = 0;
-  for (const double logit : logits) sum += std::exp(logit - shift);
-  return shift + std::log(sum);
-}
 
 const char* name_of(CrossEntropyForm form) {
   return form == CrossEntropyForm::kWrittenOut ? "written_out" : "log_softmax";

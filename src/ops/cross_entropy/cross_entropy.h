@@ -34,9 +34,6 @@ struct CrossEntropyBackwardAttributes {
   }
 };
 
-// log(sum(exp(logits))) of one row, for references.
-double log_sum_exp_of(std::span<const double> logits);
-
 ValueId cross_entropy(Builder& build, ValueId logits, ValueId targets, CrossEntropyForm form);
 
 std::span<const OpCard* const> cross_entropy_cards();

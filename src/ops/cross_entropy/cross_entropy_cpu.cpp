@@ -83,11 +83,7 @@ std::vector<Kernel> cross_entropy_kernels() {
        .supports = forward_refusal,
        .workspace = forward_workspace,
        .launch = launch_forward},
-      {.op = &kCrossEntropyBackward,
-       .name = isa_name("rows"),
-       .supports = backward_refusal,
-
-       .launch = launch_backward},
+      {.op = &kCrossEntropyBackward, .name = isa_name("rows"), .supports = backward_refusal, .launch = launch_backward},
   };
 }
 

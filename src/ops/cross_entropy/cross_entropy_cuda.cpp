@@ -23,7 +23,7 @@ void backward(const KernelCall& call) {
   const TensorView& logits = call.in[1];
   launch<CrossEntropyBackward>(call, row_count(logits), CrossEntropyBackward::kThreads,
                                {device_data(call.in[0]), rows_of(logits), flat_of(call.in[2]), flat_of(call.in[3]),
-                                rows_of(call.out[0]), columns_of(logits), row_count(logits)});
+                                rows_of(call.out[0]), columns_of(logits)});
 }
 
 }  // namespace

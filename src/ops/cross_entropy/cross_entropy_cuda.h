@@ -153,7 +153,7 @@ struct MeanLoss {
 };
 LAPTIME_CUDA_KERNEL(MeanLoss, mean_loss)
 
-// One block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits.
+// One block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / rows; may overwrite the logits.
 struct CrossEntropyBackward {
   static constexpr int kThreads = 256;
   struct Args {
@@ -161,11 +161,10 @@ struct CrossEntropyBackward {
     DeviceRows logits, targets, log_sum_exp;  // targets and log_sum_exp: one element per row
     DeviceRows grad;                          // adjacent columns
     int64_t columns;
-    int64_t mean_rows;  // the number of rows over which the loss is averaged
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const float scale = load(thread, args.grad_loss, 0) / static_cast<float>(args.mean_rows);
+    const float scale = load(thread, args.grad_loss, 0) / static_cast<float>(thread.blocks());
     const int64_t row = args.logits.row(thread.block());
     const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(thread.block()));
     const auto target = load<int64_t>(thread, args.targets, args.targets.row(thread.block()));

@@ -13,7 +13,7 @@ std::vector<TensorType> infer_backward(const Attributes&, std::span<const Tensor
 
 void reference(const OpCall& call) {
   const auto& attributes = call.attributes.as<DropoutAttributes>();
-  const uint64_t key = dropout_key(attributes, static_cast<int64_t>(call.in[1].at(0)));
+  const uint64_t key = attributes.counter().key(static_cast<int64_t>(call.in[1].at(0)));
   for (int64_t i = 0; i < call.out[0].numel(); ++i) {
     const bool kept = dropout_keeps(key, i, attributes.p);
     call.out[0].put(i, kept ? call.in[0].at(i) * dropout_scale(attributes.p) : 0);

@@ -28,16 +28,12 @@ struct DropoutAttributes {
   constexpr DropoutCounter counter() const { return {seed, place, first}; }
 };
 
-constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step) {
-  return attributes.counter().key(step);
-}
 constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
   return static_cast<double>(splitmix64(key + static_cast<uint64_t>(element)) >> 40U) * 0x1p-24 >= p;
 }
 // The factor by which kept elements are scaled.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-// The integer threshold of dropout_keeps: an element is kept if the top 24 bits of its random number are at least the
-// threshold.
+// The smallest value of the top 24 random bits for which dropout_keeps is true.
 constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;

@@ -54,7 +54,7 @@ void launch_forward(const KernelCall& call) {
   const Forward forward{call.in[0],
                         call.out[0],
                         mask,
-                        dropout_key(attributes, *call.in[1].as<const int64_t>()),
+                        attributes.counter().key(*call.in[1].as<const int64_t>()),
                         dropout_threshold(attributes.p),
                         static_cast<float>(dropout_scale(attributes.p))};
   cpu::team_of(call).parallel_blocks(call.in[0].numel(), kBlockSize, [&](int64_t begin, int64_t end) {
@@ -97,16 +97,8 @@ std::string backward_refusal(const Signature& signature) {
 
 std::vector<Kernel> dropout_kernels() {
   return {
-      {.op = &kDropout,
-       .name = isa_name("counter"),
-       .supports = forward_refusal,
-
-       .launch = launch_forward},
-      {.op = &kDropoutBackward,
-       .name = isa_name("strips"),
-       .supports = backward_refusal,
-
-       .launch = launch_backward},
+      {.op = &kDropout, .name = isa_name("counter"), .supports = forward_refusal, .launch = launch_forward},
+      {.op = &kDropoutBackward, .name = isa_name("strips"), .supports = backward_refusal, .launch = launch_backward},
   };
 }
 

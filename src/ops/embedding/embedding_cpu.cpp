@@ -79,16 +79,8 @@ std::string backward_refusal(const Signature& signature) {
 
 std::vector<Kernel> embedding_kernels() {
   return {
-      {.op = &kEmbedding,
-       .name = isa_name("rows"),
-       .supports = forward_refusal,
-
-       .launch = launch_forward},
-      {.op = &kEmbeddingBackward,
-       .name = isa_name("ranges"),
-       .supports = backward_refusal,
-
-       .launch = launch_backward},
+      {.op = &kEmbedding, .name = isa_name("rows"), .supports = forward_refusal, .launch = launch_forward},
+      {.op = &kEmbeddingBackward, .name = isa_name("ranges"), .supports = backward_refusal, .launch = launch_backward},
   };
 }
 

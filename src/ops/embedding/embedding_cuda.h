@@ -55,7 +55,6 @@ LAPTIME_DEVICE int64_t position_of(int64_t key) { return key & 0xFFFFFFFF; }
 // One block sorts the keys of a chunk of positions in shared memory (bitonic sort).
 struct EmbeddingSort {
   static constexpr int kChunk = 2048;
-  static constexpr int kMostThreads = kChunk / 2;
   struct Args {
     DeviceRows ids;  // one id per row
     int64_t positions;

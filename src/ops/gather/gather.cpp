@@ -23,15 +23,15 @@ void reference_gather(const OpCall& call) {
   }
 }
 
-// Writes grad [..., 1] at the index of each row of out [..., C], and zeros elsewhere.
-void scatter_rows(const TensorView& grad, const TensorView& index, const TensorView& out) {
+// (grad [..., 1], [x,] index [..., 1]) -> out [..., C]: grad at the index of each row, and zeros elsewhere
+void reference_scatter(const OpCall& call) {
+  const TensorView& grad = call.in[0];
+  const TensorView& out = call.out[0];
   const int64_t columns = out.shape().back();
   for (int64_t i = 0; i < out.numel(); ++i) out.put(i, 0);
   for (int64_t row = 0; row < grad.numel(); ++row)
-    out.put(row * columns + static_cast<int64_t>(index.at(row)), grad.at(row));
+    out.put(row * columns + static_cast<int64_t>(call.in.back().at(row)), grad.at(row));
 }
-void reference_gather_backward(const OpCall& call) { scatter_rows(call.in[0], call.in[2], call.out[0]); }
-void reference_scatter(const OpCall& call) { scatter_rows(call.in[0], call.in[1], call.out[0]); }
 
 // Forward reads only one element of each row. Backward copies one element of each row from grad.
 int64_t gather_bytes(const Signature& s) { return (Size(s.out[0].bytes()) * 2 + s.in[1].bytes()).value(); }
@@ -55,7 +55,7 @@ const OpCard kGatherBackward = {.name = "gather_backward",
                                 .kind = OpKind::kCopy,
                                 .infer = infer_gather_backward,
                                 .bytes = gather_backward_bytes,
-                                .reference = reference_gather_backward};
+                                .reference = reference_scatter};
 const OpCard kScatter = {
     .name = "scatter", .kind = OpKind::kCopy, .infer = infer_scatter, .reference = reference_scatter};
 

@@ -46,8 +46,8 @@ void gradient(GradientContext& c) {
   c.grad_in[0] = c.build.emit_one(kGeluBackward, c.attributes, {c.grad_out[0], c.in[0]});
 }
 
-// Computes 0.5 x (1 + tanh(u)) with 1 + tanh(u) = 2 sigmoid(2 u). Launches as many kernels, and saves as many
-// bytes for backward, as the implementation in the transformers library.
+// Computes 0.5 x (1 + tanh(u)) with 1 + tanh(u) = 2 sigmoid(2 u). Launches as many kernels, and saves as many bytes for
+// backward, as the implementation in the transformers library.
 std::vector<ValueId> decompose_new(Builder& build, const Attributes&, std::span<const ValueId> in) {
   const ValueId x = in[0];
   const ValueId u = add(build, x, mul_scalar(build, pow(build, x, 3), kTanhCubic));

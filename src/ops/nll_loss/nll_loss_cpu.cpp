@@ -80,11 +80,7 @@ std::vector<Kernel> nll_loss_kernels() {
        .supports = forward_refusal,
        .workspace = forward_workspace,
        .launch = launch_forward},
-      {.op = &kNllLossBackward,
-       .name = isa_name("rows"),
-       .supports = backward_refusal,
-
-       .launch = launch_backward},
+      {.op = &kNllLossBackward, .name = isa_name("rows"), .supports = backward_refusal, .launch = launch_backward},
   };
 }
 

@@ -33,8 +33,8 @@ float rstd_of(double squares, int64_t columns, double eps) {
   return static_cast<float>(1 / __builtin_sqrt(squares / static_cast<double>(columns) + eps));
 }
 
-// The formulas of layer norm; RmsNorm below has the same members. The last argument of
-// add_row points to C sums for grad_weight and, in layer norm, C sums for grad_bias.
+// The formulas of layer norm; RmsNorm below has the same members. The last argument of add_row points to C sums for
+// grad_weight and, in layer norm, C sums for grad_bias.
 struct LayerNorm {
   using Attributes = LayerNormAttributes;
   static constexpr int64_t kParameters = 2;  // weight and bias; equal to the number of statistics

@@ -214,6 +214,12 @@ const OpCard kSiluBackward = {.name = "silu_backward",
 const OpCard kWhere = {
     .name = "where", .infer = infer_where, .gradient = gradient_where, .flops = one_flop, .reference = reference_where};
 
+std::string exponent_refusal(const Signature& signature) {
+  const double exponent = signature.attributes.as<ScalarAttributes>().value;
+  if (exponent == std::trunc(exponent) && std::abs(exponent) <= 64) return "";
+  return "the exponent is not a whole number from -64 to 64";
+}
+
 std::span<const OpCard* const> pointwise_cards() {
   static constexpr const OpCard* kCards[] = {
       &kAdd, &kSub,  &kMul,   &kDiv,    &kAddScalar, &kMulScalar,       &kDivScalar, &kPow,          &kNeg,  &kExp,

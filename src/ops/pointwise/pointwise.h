@@ -30,6 +30,9 @@ struct ScalarAttributes {
   }
 };
 
+// Returns why no kernel of kPow supports this exponent; empty if kernels do.
+std::string exponent_refusal(const Signature& signature);
+
 ValueId add(Builder& build, ValueId a, ValueId b);
 ValueId sub(Builder& build, ValueId a, ValueId b);
 ValueId mul(Builder& build, ValueId a, ValueId b);

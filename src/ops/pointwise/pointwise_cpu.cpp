@@ -1,8 +1,6 @@
 // Pointwise kernels: one float32 loop per op. run_strips handles types, layouts and broadcasting.
 #include "ops/pointwise/pointwise.h"
 
-#include <cmath>
-
 #include "backend/cpu/vector/strips.h"
 #include "backend/cpu/vector/vector_math.h"
 
@@ -121,10 +119,8 @@ void launch_pow(const KernelCall& call) {
 }
 
 std::string pow_refusal(const Signature& signature) {
-  const double exponent = signature.attributes.as<ScalarAttributes>().value;
-  if (exponent != std::trunc(exponent) || std::abs(exponent) > 64)
-    return "the exponent is not a whole number from -64 to 64";
-  return pointwise_refusal(signature);
+  std::string reason = exponent_refusal(signature);
+  return reason.empty() ? pointwise_refusal(signature) : reason;
 }
 
 std::string where_refusal(const Signature& signature) {

@@ -1,8 +1,6 @@
 // Launches the CUDA kernels of the pointwise primitives.
-#include <cmath>
-
-#include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/pointwise_cuda.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/walks_cuda.h"
 
 namespace laptime::cuda {
@@ -20,13 +18,6 @@ void launch_formula(const KernelCall& call) {
   launch_elements<Pointwise>(call, threads_for_groups(elements.count / kFour, kWalkedInFlight), args);
 }
 
-std::string pow_refusal(const Signature& signature) {
-  const double exponent = signature.attributes.as<ScalarAttributes>().value;
-  return exponent == std::trunc(exponent) && std::abs(exponent) <= 64
-             ? ""
-             : "the exponent is not a whole number from -64 to 64";
-}
-
 template <Formula formula>
 Kernel kernel(const OpCard& op, std::string (*supports)(const Signature&) = nullptr) {
   return {.op = &op, .name = "elements", .supports = supports, .launch = launch_formula<formula>};
@@ -39,7 +30,7 @@ std::vector<Kernel> pointwise_kernels() {
       kernel<Formula::kAdd>(kAdd),         kernel<Formula::kSub>(kSub),
       kernel<Formula::kMul>(kMul),         kernel<Formula::kDiv>(kDiv),
       kernel<Formula::kAdd>(kAddScalar),   kernel<Formula::kMul>(kMulScalar),
-      kernel<Formula::kDiv>(kDivScalar),   kernel<Formula::kPow>(kPow, pow_refusal),
+      kernel<Formula::kDiv>(kDivScalar),   kernel<Formula::kPow>(kPow, exponent_refusal),
       kernel<Formula::kNeg>(kNeg),         kernel<Formula::kExp>(kExp),
       kernel<Formula::kLog>(kLog),         kernel<Formula::kSqrt>(kSqrt),
       kernel<Formula::kRsqrt>(kRsqrt),     kernel<Formula::kSquare>(kSquare),

@@ -18,8 +18,8 @@ struct Division {
 bool keeps_columns(const Shape& x, const Shape& out) { return !x.empty() && x.back() > 1 && out.back() == x.back(); }
 
 // Chooses enough parts to keep a GPU busy, provided that each has enough terms. With many outputs, one part is enough.
-// If columns are kept, there are at most about 528 thread blocks, four for each of 132 multiprocessors, because that
-// many run at once; a few more would run alone at the end.
+// If columns are kept, there are at most about 528 thread blocks, four for each of 132 multiprocessors: these all run
+// at the same time, and a few more would run alone at the end.
 Division division_of(const TensorType& x, const TensorType& out) {
   const bool columns = keeps_columns(x.shape(), out.shape());
   const int64_t outputs = out.numel();

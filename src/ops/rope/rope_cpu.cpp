@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kRowBuffers = 4;  // buffers for x, y, cos and sin in rows that must be converted
 constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// Rows of `half` pairs and `rest` copied elements. Strides are in elements. y may overwrite x. If y overwrites x
-// and elements move within a row, `copy` points to memory for the pairs of a row; otherwise `copy` is null.
+// Rows of `half` pairs and `rest` copied elements. Strides are in elements. y may overwrite x. If it does, and elements
+// move within a row, `copy` points to memory for the pairs of a row; otherwise `copy` is null.
 struct RowRun {
   const std::byte* x;
   std::byte* y;

@@ -25,7 +25,7 @@ std::string table_refusal(const Signature& signature) {
 // Describes the rotation in groups of eight pairs. Returns nothing if the layouts do not allow it.
 std::optional<RopeEightsArgs> in_eights(const KernelCall& call, int64_t half, int64_t rest) {
   const TensorView* const views[] = {&call.out[0], &call.in[0], &call.in[1], &call.in[2]};
-  if (half == 0 || half % kEight != 0 || rest % kEight != 0 || half / kEight > kElementThreads) return std::nullopt;
+  if (half % kEight != 0 || rest % kEight != 0 || half / kEight > kElementThreads) return std::nullopt;
   RopeEightsArgs args{.operand = {},
                       .lines = {},
                       .row_stride = {},
@@ -51,11 +51,9 @@ std::optional<RopeEightsArgs> in_eights(const KernelCall& call, int64_t half, in
   }
   const Layout* const layouts[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
   args.lines = walk_of<4>(memory_order_nest(rows[0].shape, layouts));
-  if (args.lines.rank > 0) {
-    const int line = --args.lines.rank;
-    args.rows_of_line = args.lines.size[line];
-    for (int k = 0; k < 4; ++k) args.row_stride[k] = args.lines.stride[k][line];
-  }
+  const int line = --args.lines.rank;
+  args.rows_of_line = args.lines.size[line];
+  for (int k = 0; k < 4; ++k) args.row_stride[k] = args.lines.stride[k][line];
   return args;
 }
 
@@ -91,7 +89,7 @@ void rotate(const KernelCall& call) {
   }
   if (half <= kElementThreads) {
     const int64_t rows = row_count(x);
-    const int64_t rows_per_block = kElementThreads / std::max<int64_t>(half, 1);
+    const int64_t rows_per_block = kElementThreads / half;
     launch<RopePairs>(call, (rows + rows_per_block - 1) / rows_per_block, kElementThreads,
                       {rows_of(x), rows_of(call.out[0]), rows_of(call.in[1]), rows_of(call.in[2]), rows, half, rest,
                        positions, static_cast<int>(rows_per_block), places, kSign});

@@ -61,9 +61,9 @@ struct RopeEightsArgs {
 };
 
 // Rotates rows that begin at multiples of 16 bytes and have a multiple of eight pairs. A thread rotates eight pairs in
-// each row of a group. The rows must have the same angles if there are several, so that a thread computes positions and
-// loads angles once. A block processes whole rows. If pairs move within a row, all rows of a block are read before any
-// is written, so that y may overwrite x. kNarrow: x and y have 16-bit types.
+// each row of a group. The rows of a group must have the same angles, so that a thread computes positions and loads
+// angles once. A block processes whole rows. If pairs move within a row, all rows of a block are read before any is
+// written, so that y may overwrite x. kNarrow: x and y have 16-bit types.
 template <bool kNarrow>
 struct RopeEights {
   static constexpr int kTogether = kNarrow ? 4 : 2;  // the most rows in a group

@@ -60,7 +60,7 @@ struct AttentionShape {
     causal = attributes.causal;
     drops = attributes.dropout_p > 0;
     if (!drops) return;
-    dropout_key = laptime::dropout_key(attributes.dropout(), *call.in[step_input].as<const int64_t>());
+    dropout_key = attributes.dropout().counter().key(*call.in[step_input].as<const int64_t>());
     dropout_threshold = laptime::dropout_threshold(attributes.dropout_p);
     dropout_scale = static_cast<float>(laptime::dropout_scale(attributes.dropout_p));
   }
@@ -81,12 +81,7 @@ struct AttentionShape {
 
   float scale() const { return static_cast<float>(1 / std::sqrt(static_cast<double>(width))); }
 
-  // The dropout factor for the weight of one key in one row: 0 or dropout_scale.
-  float dropout_factor(int64_t head, int64_t row, int64_t key) const {
-    const auto element = static_cast<uint64_t>((head * positions + row) * positions + key);
-    return static_cast<uint32_t>(splitmix64(dropout_key + element) >> 40U) >= dropout_threshold ? dropout_scale : 0.0F;
-  }
-  // Writes the dropout factors of keys [first, first + size) to `factors`.
+  // Writes the dropout factors, 0 or dropout_scale, for the weights of keys [first, first + size) to `factors`.
   void dropout_factors(int64_t head, int64_t row, int64_t first, int64_t size, float* factors) const {
     const uint64_t start = dropout_key + static_cast<uint64_t>((head * positions + row) * positions + first);
     const uint32_t threshold = dropout_threshold;

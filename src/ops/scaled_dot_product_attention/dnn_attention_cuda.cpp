@@ -200,7 +200,8 @@ Kernel kernel_of(const OpCard& op) {
 
 }  // namespace
 
-Kernel dnn_attention_kernel() { return kernel_of<Forward>(kScaledDotProductAttention); }
-Kernel dnn_attention_backward_kernel() { return kernel_of<Backward>(kScaledDotProductAttentionBackward); }
+std::vector<Kernel> dnn_attention_kernels() {
+  return {kernel_of<Forward>(kScaledDotProductAttention), kernel_of<Backward>(kScaledDotProductAttentionBackward)};
+}
 
 }  // namespace laptime::cuda

@@ -1,11 +1,12 @@
 // Kernels of attention that use cuDNN.
 #pragma once
 
+#include <vector>
+
 #include "backend/kernel.h"
 
 namespace laptime::cuda {
 
-Kernel dnn_attention_kernel();
-Kernel dnn_attention_backward_kernel();
+std::vector<Kernel> dnn_attention_kernels();
 
 }  // namespace laptime::cuda

@@ -57,14 +57,14 @@ void sum_parts(const KernelCall& call, const AttentionShape& shape, const KeyPar
     const int64_t begin = index % blocks * kKeyBlock;
     const auto grad_q = head_rows<Element>(call.out[0], head);
     const float* const head_sums = sums + head * parts.count * part_floats;
-    alignas(64) std::array<float, kMaxWidth> total;
+    alignas(64) std::array<float, kMaxWidth> row_sums;
     for (int64_t row = begin; row < std::min(begin + kKeyBlock, shape.positions); ++row) {
       for (int64_t part = 0; part < parts.count && parts.first_row(part) <= row; ++part) {
         const float* const part_sums = head_sums + part * part_floats + row * pitch;
         for (int64_t i = 0; i < shape.width; ++i)
-          total[static_cast<size_t>(i)] = part == 0 ? part_sums[i] : total[static_cast<size_t>(i)] + part_sums[i];
+          row_sums[static_cast<size_t>(i)] = part == 0 ? part_sums[i] : row_sums[static_cast<size_t>(i)] + part_sums[i];
       }
-      write_row(total.data(), shape.width, scale, grad_q[row]);
+      write_row(row_sums.data(), shape.width, scale, grad_q[row]);
     }
   };
   cpu::team_of(call).parallel_ranges(shape.heads * blocks, sum_block,

@@ -228,11 +228,8 @@ Kernel kernel_of(const OpCard& op) {
 }  // namespace
 
 std::vector<Kernel> product_attention_kernels() {
-  return {kernel_of<Forward, false>(kScaledDotProductAttention), kernel_of<Forward, true>(kScaledDotProductAttention)};
-}
-
-std::vector<Kernel> product_attention_backward_kernels() {
-  return {kernel_of<Backward, false>(kScaledDotProductAttentionBackward),
+  return {kernel_of<Forward, false>(kScaledDotProductAttention), kernel_of<Forward, true>(kScaledDotProductAttention),
+          kernel_of<Backward, false>(kScaledDotProductAttentionBackward),
           kernel_of<Backward, true>(kScaledDotProductAttentionBackward)};
 }
 

@@ -9,6 +9,5 @@ namespace laptime::cuda {
 
 // Kernels for float32 operands, some of which compute products in float32, the others in TF32.
 std::vector<Kernel> product_attention_kernels();
-std::vector<Kernel> product_attention_backward_kernels();
 
 }  // namespace laptime::cuda

@@ -63,7 +63,7 @@ class Operands {
         group_(call.in[0].shape()[1] / call.in[1].shape()[1]),
         attributes_(call.attributes.as<AttentionAttributes>()) {
     if (attributes_.dropout_p > 0)
-      key_ = dropout_key(attributes_.dropout(), static_cast<int64_t>(call.in[step_input].at(0)));
+      key_ = attributes_.dropout().counter().key(static_cast<int64_t>(call.in[step_input].at(0)));
   }
 
   int64_t rows() const { return static_cast<int64_t>(q_.size()) / width_; }

@@ -81,7 +81,7 @@ std::string refusal(const Signature& signature) {
   return signature.in[0].shape().back() > kMaxHeadWidth ? "heads are wider than 128" : "";
 }
 
-ProductMath product_math(const Signature&) { return ProductMath::kFloat32; }
+ProductMath product_math(const Signature& signature) { return math_of_factors(signature.in[0].dtype); }
 
 }  // namespace
 
@@ -94,15 +94,13 @@ std::vector<Kernel> scaled_dot_product_attention_kernels() {
                                .supports = refusal,
                                .launch = forward,
                                .product_math = product_math},
-                              dnn_attention_kernel(),
                               {.op = &kScaledDotProductAttentionBackward,
                                .name = "tiles",
                                .supports = refusal,
                                .workspace = backward_workspace,
                                .launch = backward,
-                               .product_math = product_math},
-                              dnn_attention_backward_kernel()};
-  for (std::vector<Kernel> more : {product_attention_kernels(), product_attention_backward_kernels()})
+                               .product_math = product_math}};
+  for (std::vector<Kernel> more : {dnn_attention_kernels(), product_attention_kernels()})
     std::ranges::move(more, std::back_inserter(kernels));
   return kernels;
 }

@@ -15,11 +15,9 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
 }
 
 void reference(const OpCall& call) {
-  const int axis = call.attributes.as<StackAttributes>().axis;
-  for (int which = 0; which < 2; ++which) {
-    const TensorView part{call.out[0].data,
-                          {call.out[0].type.dtype, stacked_part(call.out[0].type.layout, axis, which)}};
-    for (int64_t i = 0; i < part.numel(); ++i) part.put(i, call.in[static_cast<size_t>(which)].at(i));
+  for (size_t which = 0; which < 2; ++which) {
+    const TensorView part = stacked_part(call.attributes, call.out[0], which);
+    for (int64_t i = 0; i < part.numel(); ++i) part.put(i, call.in[which].at(i));
   }
 }
 
@@ -43,14 +41,9 @@ std::vector<TensorType> infer_concat(const Attributes& attributes, std::span<con
 }
 
 void reference_concat(const OpCall& call) {
-  const int axis = call.attributes.as<ConcatAttributes>().axis;
-  int64_t begin = 0;
-  for (const TensorView& from : call.in) {
-    const int64_t size = from.shape()[axis];
-    const TensorView part{call.out[0].data,
-                          {call.out[0].type.dtype, sliced(call.out[0].type.layout, axis, begin, size, 1)}};
-    for (int64_t i = 0; i < part.numel(); ++i) part.put(i, from.at(i));
-    begin += size;
+  for (size_t which = 0; which < 2; ++which) {
+    const TensorView part = concatenated_part(call.attributes, call.in, call.out[0], which);
+    for (int64_t i = 0; i < part.numel(); ++i) part.put(i, call.in[which].at(i));
   }
 }
 
@@ -75,11 +68,19 @@ const OpCard kConcat = {.name = "concat",
 const OpCard kStack = {
     .name = "stack", .kind = OpKind::kCopy, .infer = infer, .gradient = gradient, .reference = reference};
 
-Layout stacked_part(const Layout& result, int axis, int64_t which) {
-  Layout layout = sliced(result, axis, which, 1, 1);
+TensorView stacked_part(const Attributes& attributes, const TensorView& result, size_t which) {
+  const int axis = attributes.as<StackAttributes>().axis;
+  Layout layout = sliced(result.type.layout, axis, static_cast<int64_t>(which), 1, 1);
   layout.shape.erase(axis);
   layout.strides.erase(axis);
-  return layout;
+  return {result.data, {result.type.dtype, layout}};
+}
+
+TensorView concatenated_part(const Attributes& attributes, std::span<const TensorView> in, const TensorView& result,
+                             size_t which) {
+  const int axis = attributes.as<ConcatAttributes>().axis;
+  const int64_t begin = which == 0 ? 0 : in[0].shape()[axis];
+  return {result.data, {result.type.dtype, sliced(result.type.layout, axis, begin, in[which].shape()[axis], 1)}};
 }
 
 std::span<const OpCard* const> stack_cards() {

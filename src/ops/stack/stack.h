@@ -30,8 +30,10 @@ struct ConcatAttributes {
 ValueId stack(Builder& build, ValueId a, ValueId b, int axis);
 ValueId concat(Builder& build, ValueId a, ValueId b, int axis);
 
-// Returns the layout of input `which` within the result.
-Layout stacked_part(const Layout& result, int axis, int64_t which);
+// The place of input `which` in the result of kStack, and in that of kConcat.
+TensorView stacked_part(const Attributes& attributes, const TensorView& result, size_t which);
+TensorView concatenated_part(const Attributes& attributes, std::span<const TensorView> in, const TensorView& result,
+                             size_t which);
 
 std::span<const OpCard* const> stack_cards();
 

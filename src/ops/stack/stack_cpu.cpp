@@ -7,10 +7,6 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-TensorView part_of(const TensorView& out, int axis, int64_t which) {
-  return {out.data, {out.type.dtype, stacked_part(out.type.layout, axis, which)}};
-}
-
 // Writes a and b alternately to the result; `first` is the part of the result that receives a.
 template <class Word>
 void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const TensorView& first) {
@@ -36,33 +32,26 @@ void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const
 
 // (a [...], b [...]) -> [..., 2, ...]
 void launch(const KernelCall& call) {
-  const int axis = call.attributes.as<StackAttributes>().axis;
   cpu::Team& team = cpu::team_of(call);
-  const TensorView first = part_of(call.out[0], axis, 0);
-  const bool last =
-      axis == call.out[0].shape().rank() - 1 && call.in[0].shape().rank() > 0 && call.in[0].shape().back() > 1;
+  const TensorView first = stacked_part(call.attributes, call.out[0], 0);
+  const Shape& shape = call.in[0].shape();
+  const bool last = call.attributes.as<StackAttributes>().axis == shape.rank() && !shape.empty() && shape.back() > 1;
   if (last && size_of(first.type.dtype) == 4) return interleave<uint32_t>(team, call.in[0], call.in[1], first);
   if (last && size_of(first.type.dtype) == 2) return interleave<uint16_t>(team, call.in[0], call.in[1], first);
   copy_elements(team, call.in[0], first);
-  copy_elements(team, call.in[1], part_of(call.out[0], axis, 1));
+  copy_elements(team, call.in[1], stacked_part(call.attributes, call.out[0], 1));
 }
 
 void launch_concat(const KernelCall& call) {
-  const int axis = call.attributes.as<ConcatAttributes>().axis;
-  int64_t begin = 0;
-  for (const TensorView& from : call.in) {
-    const int64_t size = from.shape()[axis];
-    copy_elements(cpu::team_of(call), from,
-                  {call.out[0].data, {call.out[0].type.dtype, sliced(call.out[0].type.layout, axis, begin, size, 1)}});
-    begin += size;
-  }
+  for (size_t which = 0; which < 2; ++which)
+    copy_elements(cpu::team_of(call), call.in[which], concatenated_part(call.attributes, call.in, call.out[0], which));
 }
 
 }  // namespace
 
 std::vector<Kernel> stack_kernels() {
-  return {{.op = &kStack, .name = isa_name("interleave"), .supports = nullptr, .launch = launch},
-          {.op = &kConcat, .name = isa_name("copies"), .supports = nullptr, .launch = launch_concat}};
+  return {{.op = &kStack, .name = isa_name("interleave"), .launch = launch},
+          {.op = &kConcat, .name = isa_name("copies"), .launch = launch_concat}};
 }
 
 }  // namespace laptime::LAPTIME_ISA

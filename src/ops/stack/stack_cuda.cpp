@@ -7,23 +7,13 @@ namespace laptime::cuda {
 namespace {
 
 void launch_stack(const KernelCall& call) {
-  for (int which = 0; which < 2; ++which) {
-    TensorView part = call.out[0];
-    part.type.layout = stacked_part(part.type.layout, call.attributes.as<StackAttributes>().axis, which);
-    launch_move(call, call.in[static_cast<size_t>(which)], part);
-  }
+  for (size_t which = 0; which < 2; ++which)
+    launch_move(call, call.in[which], stacked_part(call.attributes, call.out[0], which));
 }
 
 void launch_concat(const KernelCall& call) {
-  const int axis = call.attributes.as<ConcatAttributes>().axis;
-  int64_t begin = 0;
-  for (const TensorView& from : call.in) {
-    const int64_t size = from.shape()[axis];
-    TensorView part = call.out[0];
-    part.type.layout = sliced(part.type.layout, axis, begin, size, 1);
-    launch_move(call, from, part);
-    begin += size;
-  }
+  for (size_t which = 0; which < 2; ++which)
+    launch_move(call, call.in[which], concatenated_part(call.attributes, call.in, call.out[0], which));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "backend/cpu/gemm/gemm_kernels.h"
+#include "backend/workspace.h"
 #include "ops/scaled_dot_product_attention/backward_cpu.h"
 #include "ops/scaled_dot_product_attention/vector_math_cpu.h"
 
@@ -162,7 +163,7 @@ inline void store_lanes(float* to, int64_t count, const RowLanes& lanes) {
   std::copy_n(all.data(), count, to);
 }
 
-inline float largest(const float* from, int64_t size) {
+inline float max_of_row(const float* from, int64_t size) {
   constexpr float kLeast = -__builtin_inff();
   RowLanes lanes;
   lanes.fill(Vector{} + kLeast);
@@ -170,11 +171,11 @@ inline float largest(const float* from, int64_t size) {
     const RowLanes next = load_lanes(from + i, size - i, kLeast);
     for (size_t v = 0; v < kRowVectors; ++v) lanes[v] = max(lanes[v], next[v]);
   }
-  float most = kLeast;
+  float row_max = kLeast;
   for (const Vector& lane : lanes) {
-    for (int i = 0; i < kLanes; ++i) most = lane[i] > most ? lane[i] : most;
+    for (int i = 0; i < kLanes; ++i) row_max = lane[i] > row_max ? lane[i] : row_max;
   }
-  return most;
+  return row_max;
 }
 
 // 2^(factor x - shift)
@@ -250,26 +251,6 @@ void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int
   team.parallel_ranges(heads.count * count, write, moving(2 * heads.count * count * shape.width));
 }
 
-// The workspace of a call, divided into consecutive parts.
-class Parts {
- public:
-  explicit Parts(std::byte* workspace) : next_(reinterpret_cast<float*>(workspace)) {}
-
-  float* take(int64_t floats) {
-    float* const part = next_;
-    if (next_ != nullptr) next_ += align_up(floats, kRowLanes);
-    return part;
-  }
-  static Size bytes(std::initializer_list<Size> floats) {
-    Size all(0);
-    for (const Size& part : floats) all = all + align_up(part.value(), kRowLanes);
-    return all * int64_t{sizeof(float)};
-  }
-
- private:
-  float* next_;
-};
-
 // How a call is divided, and the floats of workspace that it needs. Sums and gradients that are written directly to a
 // result need none.
 struct Division {
@@ -303,9 +284,16 @@ void for_heads(const AttentionShape& shape, const Division& division, const Body
     body(Heads{head, std::min(division.heads_at_once, shape.heads - head)});
 }
 
+// The bytes of workspace for arrays of these numbers of floats.
+inline int64_t workspace_bytes(std::initializer_list<Size> floats) {
+  Workspace workspace(nullptr);
+  for (const Size& of_array : floats) workspace.take<float>(of_array.value());
+  return workspace.bytes();
+}
+
 inline int64_t forward_workspace(const Signature& signature) {
   const Division size(signature.in, signature.out);
-  return Parts::bytes({size.scores, size.sums}).value();
+  return workspace_bytes({size.scores, size.sums});
 }
 
 // (q [B, h, T, d], k, v[, step]) -> (values [B, h, T, d], log_sum_exp [B, h, T, 1])
@@ -314,9 +302,9 @@ void forward(const KernelCall& call) {
   const AttentionShape shape(call, kForwardStep);
   const Division size = Division::of(call);
   cpu::Team& team = cpu::team_of(call);
-  Parts parts(call.workspace);
-  float* const scores = parts.take(size.scores.value());  // [heads, rows, keys]
-  float* const sums = parts.take(size.sums.value());      // [heads, rows, d]
+  Workspace workspace(call.workspace);
+  float* const scores = workspace.take<float>(size.scores.value());  // [heads, rows, keys]
+  float* const sums = workspace.take<float>(size.sums.value());      // [heads, rows, d]
   const float exponent = shape.scale() * kLog2E;
   float* const log_sum_exp = call.out[1].data == nullptr ? nullptr : call.out[1].as<float>();
   for_heads(shape, size, [&](const Heads& heads) {
@@ -324,19 +312,19 @@ void forward(const KernelCall& call) {
       multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
                                factor<Element>(call.in[0], heads, group.row),
                                factor<Element>(call.in[1], heads.of_keys(shape), 0).transposed(), scores);
-      const auto weigh_row = [&](int64_t index) {
+      const auto to_weights = [&](int64_t index) {
         const int64_t head = heads.first + index / group.rows;
         const int64_t i = index % group.rows;
         float* const row = scores + index * group.keys;
         const int64_t keys = group.visible_keys(shape.causal, i);
-        const float row_max = exponent * largest(row, keys);
+        const float row_max = exponent * max_of_row(row, keys);
         const float row_sum = softmax_row(row, keys, group.keys, exponent, row_max);
         if (log_sum_exp != nullptr)
           log_sum_exp[head * shape.positions + group.row + i] = row_max * kLn2 + log_f32(row_sum);
         if (shape.drops) drop_row(shape, head, group.row + i, keys, row);
         for (int64_t key = 0; key < keys; ++key) row[key] *= 1 / row_sum;
       };
-      team.parallel_ranges(heads.count * group.rows, weigh_row, moving(4 * heads.count * group.rows * group.keys));
+      team.parallel_ranges(heads.count * group.rows, to_weights, moving(4 * heads.count * group.rows * group.keys));
       float* const direct = direct_result<Element>(call.out[0], heads, group.row);
       multiply<Implementation>(team, {heads.count, group.rows, shape.width, group.keys},
                                factor(scores, group.rows, group.keys),
@@ -348,7 +336,7 @@ void forward(const KernelCall& call) {
 
 inline int64_t backward_workspace(const Signature& signature) {
   const Division size(signature.in, signature.out);
-  return Parts::bytes({size.scores, size.scores, size.sums, size.grad_k, size.grad_v}).value();
+  return workspace_bytes({size.scores, size.scores, size.sums, size.grad_k, size.grad_v});
 }
 
 // (q [B, h, T, d], k, v, values, log_sum_exp [B, h, T, 1], grad_values[, step])
@@ -358,12 +346,12 @@ void backward(const KernelCall& call) {
   const AttentionShape shape(call, kBackwardStep);
   const Division size = Division::of(call);
   cpu::Team& team = cpu::team_of(call);
-  Parts parts(call.workspace);
-  float* const weights = parts.take(size.scores.value());      // [heads, rows, keys]
-  float* const grad_scores = parts.take(size.scores.value());  // [heads, rows, keys]
-  float* const sums = parts.take(size.sums.value());           // [heads, rows, d]
-  float* const own_grad_k = parts.take(size.grad_k.value());   // [heads, T, d]
-  float* const own_grad_v = parts.take(size.grad_v.value());   // [heads, T, d]
+  Workspace workspace(call.workspace);
+  float* const weights = workspace.take<float>(size.scores.value());      // [heads, rows, keys]
+  float* const grad_scores = workspace.take<float>(size.scores.value());  // [heads, rows, keys]
+  float* const sums = workspace.take<float>(size.sums.value());           // [heads, rows, d]
+  float* const own_grad_k = workspace.take<float>(size.grad_k.value());   // [heads, T, d]
+  float* const own_grad_v = workspace.take<float>(size.grad_v.value());   // [heads, T, d]
   for_heads(shape, size, [&](const Heads& heads) {
     const Heads of_keys = heads.of_keys(shape);
     const bool begins = heads.first % shape.group == 0;  // true for the first query head of its group
