@@ -45,7 +45,7 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
     if (is_killed || now != stops) kill(-child, is_killed ? SIGKILL : SIGTERM);
     stops = now;
     const bool is_ending = is_killed || (output_end < 0 && errors_end < 0);
-    is_reaped = is_ending && waitpid(child, &status, WNOHANG) != 0;  // fails if the system reaps children by itself
+    is_reaped = is_ending && waitpid(child, &status, WNOHANG) != 0;
     std::array<pollfd, 3> waiting{pollfd{output_end, POLLIN, 0}, pollfd{errors_end, POLLIN, 0},
                                   pollfd{signals.descriptor(), POLLIN, 0}};
     const double left = is_ending ? kExitCheck : std::max(0.0, (deadline - host_now()).count());
