@@ -58,6 +58,12 @@ class Attempts {
       : launcher_(launcher), signals_(signals), callbacks_(callbacks) {
     for (const size_t index : points) waiting_.push_back({.index = index});
   }
+  // Ends all launchers before the destructor of the first waits for one.
+  ~Attempts() {
+    for (const Attempt& attempt : running_) attempt.process->end();
+  }
+  Attempts(const Attempts&) = delete;
+  Attempts& operator=(const Attempts&) = delete;
 
   void run() {
     while (!running_.empty() || !waiting_.empty()) {

@@ -59,26 +59,28 @@ class SweepRun {
       : points_(points), options_(options), callbacks_(callbacks), store_(options.store), run_(new_run_id()) {}
 
   SweepOutcome run() {
-    try {
-      options_.launcher ? run_elsewhere(*options_.launcher) : run_points();
-      report_held(/*all=*/true);
-    } catch (...) {
-      outcome_.ended_by = std::current_exception();
-    }
+    attempt([&] { options_.launcher ? run_elsewhere(*options_.launcher) : run_points(); });
+    attempt([&] { report_held(/*all=*/true); });
     outcome_.interrupted = signals_.count() > 0;
     const bool none_supported = unsupported_ > 0 && unsupported_ == points_.size() && !options_.is_part_of_supported;
     outcome_.failed = outcome_.failed || none_supported;
     const std::optional<std::string> problem = store_.settle();
     outcome_.lost = store_.lost();
-    try {
-      warn(problem);
-    } catch (...) {
-      if (!outcome_.ended_by) outcome_.ended_by = std::current_exception();
-    }
+    attempt([&] { warn(problem); });
     return outcome_;
   }
 
  private:
+  // Does a part of the run. The first error becomes the outcome's `ended_by`.
+  template <class Part>
+  void attempt(const Part& part) {
+    try {
+      part();
+    } catch (...) {
+      if (!outcome_.ended_by) outcome_.ended_by = std::current_exception();
+    }
+  }
+
   void run_points() {
     std::vector<size_t> left(points_.size());
     std::iota(left.begin(), left.end(), size_t{0});
