@@ -67,7 +67,9 @@ std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<M
       learned.push_back(peak_of(best.value));
       if (is_provisional) learned.back().name = provisional;
     }
-    return KnownLimit{best.value, best.is_estimate, kept != nullptr && kept->value == best.value ? kept->created : ""};
+    const MeasuredPeak* const stored = kept != nullptr ? kept : earlier;
+    const bool is_stored = stored != nullptr && stored->value == best.value;
+    return KnownLimit{best.value, best.is_estimate, is_stored ? stored->created : ""};
   } catch (const OutOfMemory&) {
     return std::nullopt;
   }
