@@ -215,7 +215,11 @@ class SweepRun {
                   .known = [this](const std::string& device) { return store_.known(device); },
                   .begin = callbacks_.begin,
                   .progress = callbacks_.progress,
-                  .again = [this](size_t index, const std::string& reason) { tell_again(index, reason); },
+                  .again =
+                      [this](size_t index, const std::string& reason) {
+                        if (callbacks_.warning)
+                          callbacks_.warning(fmt::format("{}: {}; trying once more", points_[index].name, reason));
+                      },
                   .finished = [this](size_t index, const PlacedPoint& point,
                                      Seconds elapsed) { take_placed(index, point, elapsed); }});
   }
@@ -226,10 +230,6 @@ class SweepRun {
     record.asked_hash = record.config_hash;
     record.fingerprint.clear();
     return record;
-  }
-
-  void tell_again(size_t index, const std::string& reason) {
-    if (callbacks_.warning) callbacks_.warning(fmt::format("{}: {}; trying once more", points_[index].name, reason));
   }
 
   void take_placed(size_t index, const PlacedPoint& placed, Seconds elapsed) {
@@ -273,9 +273,7 @@ class SweepRun {
 
   void report(size_t index, const PointResult& result, PointSource source, Seconds start) {
     const Record& record = result.record;
-    const bool is_settled =
-        record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
-    outcome_.failed = outcome_.failed || !is_settled;
+    outcome_.failed = outcome_.failed || !is_settled(record.status);
     unsupported_ += record.status == Status::kUnsupported ? 1 : 0;
     if (callbacks_.finished) callbacks_.finished(index, result, source, host_now() - start);
   }
