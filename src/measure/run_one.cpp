@@ -95,8 +95,8 @@ class Point {
     Group& group = *hooks_.group;
     MachineKnowledge chosen;
     chosen.kernel_choices = known_.kernel_choices;
-    if (rank() == 0) return broadcast(group, to_json(chosen).dump()), prepare_checked(device);
-    known_ = from_json<MachineKnowledge>(Json::parse(broadcast(group, {})), "kernel choices of rank 0");
+    const std::string sent = broadcast(group, rank() == 0 ? to_json(chosen).dump() : std::string());
+    if (rank() != 0) known_ = from_json<MachineKnowledge>(Json::parse(sent), "kernel choices of rank 0");
     return prepare_checked(device);
   }
 
