@@ -18,8 +18,8 @@
 namespace laptime {
 namespace {
 
-// Budgets for first races. On a device with its own clock, races are short, but libraries load code for each kernel,
-// and the winner for one shape says nothing about another, so the budget is larger.
+// Budgets for first races. The budget is larger on a device with its own clock: races are short there, but libraries
+// load code for each kernel, and the winner for one shape says nothing about another.
 constexpr Seconds kTrialBudget{0.12}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
 // The most FLOPs per thread in a raced launch, about 10 ms with AVX-512. For longer launches, the race uses a smaller

@@ -226,8 +226,8 @@ void RecordedSteps::add(const StepLine& line) {
   ends_.push_back(step.end);
   if (line.begin) {
     run_.states.push_back(machine_alone(counters_.read()));
-    // Nothing says when the first step begins, and much may come before it: imports, compilation. Counting starts at
-    // its end, so that it is not charged for them.
+    // The counters are not read when the first step begins, and imports or compilation may come before it. Counting
+    // therefore starts at its end.
     if (run_.states.size() == 1) run_.before = run_.states.front();
   }
   if (keys_.contains("loss")) run_.losses.push_back(line.loss.value_or(std::numeric_limits<double>::quiet_NaN()));
