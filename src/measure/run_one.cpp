@@ -18,6 +18,7 @@
 #include "measure/make_trace.h"
 #include "measure/measure.h"
 #include "measure/reported_time.h"
+#include "model/parameters.h"
 #include "prepare/time_forecast.h"
 
 namespace laptime {
@@ -64,8 +65,8 @@ class Point {
       const std::string disturbance =
           disturbance_of(measurement, samples, result_trace_, device.threads, config_.ranks);
       const auto ranks = static_cast<double>(config_.ranks);
-      const double reached =
-          std::max(model_flops(config_) / ranks / median(samples), measurement.products.flops_per_second);
+      const double flops = model_flops(config_.pass, summarize(config_.step_model()).forward_flops);
+      const double reached = std::max(flops / ranks / median(samples), measurement.products.flops_per_second);
       const LimitsRequest request{.reached = reached,
                                   .bandwidth = trace_.wanted,
                                   .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0,
