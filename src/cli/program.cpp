@@ -209,7 +209,7 @@ ExitCode run_words(const std::vector<std::string>& words, RankPipes& ranks) {
 }  // namespace
 
 ExitCode run_program(const std::vector<std::string>& words) {
-  ignore_failed_writes();
+  set_up_signals();
   RankPipes ranks;
   const ExitCode code = run_words(words, ranks);
   end_ranks(ranks);  // even after an error: an mpirun whose ranks vanish while they start may never end

@@ -72,8 +72,8 @@ void resolve_files(RunConfig& config) {
   resolve_inputs(config);
 }
 
-// The hash of the file that describes the machine of a prediction, or empty. The device's name, which is the name of
-// that file, stays part of the identity, because tables show it.
+// The hash of the file that describes the machine of a prediction, or empty. The name of the file is the device's name
+// and stays part of the identity, because tables show it.
 std::string hash_of_machine(const RunConfig& config) {
   std::string hash;
   if (is_machine_file(config.device))

@@ -13,9 +13,9 @@ namespace laptime {
 
 // A text of everything that affects the result: the options after unset ones are resolved, the instruction set and
 // arithmetic of the device, the threads, and the cores on which the threads may run. A file is represented by its
-// content instead of its name, so that renaming a file keeps the identity and editing a file changes the identity; a
-// machine file by both, because its name is the device's. Reads the files of --data, --weights, --kernels and --device.
-// For a file that cannot be read, and for the device if `device` is null, the option's value is used.
+// content instead of its name, so that renaming a file keeps the identity and editing a file changes it; a machine file
+// is represented by both, because its name is the device's. Reads the files of --data, --weights, --kernels and
+// --device. For a file that cannot be read, and for the device if `device` is null, the option's value is used.
 std::string identity_text(const RunConfig& config, const Device* device);
 
 // The part of identity_text() that depends on the content of the files of --data and --weights.

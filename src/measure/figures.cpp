@@ -248,10 +248,14 @@ void fill_transient(const MeasuredWork& work, const Measurement& run, Record& re
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
+// The number of measured steps that made no update.
+int64_t measured_skips(const LossScalingUse& scaling, int64_t warmup) {
+  return std::ranges::count_if(scaling.skipped, [&](int64_t step) { return step > warmup; });
+}
+
 // True if every measured step was skipped, so that no update was timed.
 bool skips_every_update(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
-  const auto measured =
-      std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
+  const int64_t measured = measured_skips(scaling, warmup);
   return measured > 0 && measured == static_cast<int64_t>(steps) - warmup;
 }
 
@@ -265,8 +269,7 @@ std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t
         "use a smaller --loss-scale",
         *scaling.last);
   }
-  const auto measured =
-      std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
+  const int64_t measured = measured_skips(scaling, warmup);
   return fmt::format("{} of {} made no update ({} of them measured) because gradients overflowed: loss scale {} -> {}",
                      scaling.skipped.size(), counted(steps, "step"), measured == 0 ? "none" : std::to_string(measured),
                      *scaling.first, *scaling.last);

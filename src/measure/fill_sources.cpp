@@ -98,7 +98,7 @@ void StepInputs::write(Executor& executor, int64_t step) {
   executor.write(source::kLr, &lr, sizeof(lr));
   const int64_t batch = config_.batches == Batches::kFixed ? 0 : step;
   if (batch == held_) return;
-  source_->batch(step, tokens_, targets_);
+  source_->batch(batch, tokens_, targets_);
   write_rows(executor, source::kTokens, tokens_);
   write_rows(executor, source::kTargets, targets_);
   held_ = batch;

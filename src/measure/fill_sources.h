@@ -13,8 +13,8 @@
 namespace laptime {
 
 // Writes the parameters, the inputs of the attention model and the initial loss scale according to the configuration;
-// does nothing if the executor only predicts. AdamW state and kept gradients keep their initial zeros. The values do
-// not depend on the number of threads. If the ranks divide a parameter, each rank gets its chunk.
+// does nothing if the executor only predicts. AdamW states and accumulated gradients keep their initial zeros. The
+// values do not depend on the number of threads. If the ranks divide a parameter, each rank gets its chunk.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int64_t threads,
                   int64_t rank = 0);
 

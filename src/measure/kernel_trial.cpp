@@ -2,6 +2,7 @@
 #include "measure/kernel_trial.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,8 +18,8 @@
 namespace laptime {
 namespace {
 
-// Budgets for first races. On a device with its own clock, races are short, but libraries load code for each kernel,
-// and the winner for one shape says nothing about another, so the budget is larger.
+// Budgets for first races. The budget is larger on a device with its own clock: races are short there, but libraries
+// load code for each kernel, and the winner for one shape says nothing about another.
 constexpr Seconds kTrialBudget{0.12}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
 // The most FLOPs per thread in a raced launch, about 10 ms with AVX-512. For longer launches, the race uses a smaller
@@ -78,30 +79,28 @@ std::vector<Contest> open_contests(const Prepared& prepared, const Backend& back
   return contests;
 }
 
-// Prepares a kernel, and warms it up in `trial`, if any. Returns false if its library cannot run the signature on this
-// device. Only the library knows whether it can, and it may refuse as late as at a launch.
-bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend, Trial* trial) try {
+// Prepares a kernel, and warms it up in `trial`, if any. Returns the error of its library if that cannot run the
+// signature on this device. Only the library knows whether it can, and it may refuse as late as at a launch.
+std::exception_ptr refusal_of(const Kernel& kernel, const Signature& signature, Backend& backend, Trial* trial) try {
   backend.prepare(kernel, signature);
   if (trial != nullptr) trial->warm_up(kernel);
-  return true;
+  return nullptr;
 } catch (const OutOfMemory&) {
   throw;
 } catch (const Error&) {
   if (kernel.library == nullptr) throw;
-  return false;
+  return std::current_exception();
 }
 
-// Prepares the kernels and removes those that are not ready.
+// Prepares the kernels and removes those that their libraries refuse. If none remains, throws the last refusal.
 void prepare(Contest& contest, Backend& backend, Trial& trial) {
-  std::vector<const Kernel*> ready;
-  for (const Kernel* kernel : contest.kernels) {
-    if (is_ready(*kernel, contest.signature, backend, &trial)) ready.push_back(kernel);
-  }
-  if (ready.empty()) {  // throws Error with the reason
-    backend.prepare(*contest.kernels.front(), contest.signature);
-    trial.warm_up(*contest.kernels.front());
-  }
-  contest.kernels = std::move(ready);
+  std::exception_ptr refused;
+  std::erase_if(contest.kernels, [&](const Kernel* kernel) {
+    const std::exception_ptr refusal = refusal_of(*kernel, contest.signature, backend, &trial);
+    if (refusal) refused = refusal;
+    return refusal != nullptr;
+  });
+  if (contest.kernels.empty()) std::rethrow_exception(refused);
 }
 
 // A race between kernels. The winner may differ from race to race, and with it the last bits of the loss. A kernel that
@@ -177,7 +176,7 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
   std::vector<Raced> raced;
   for (Contest& contest : contests) {
     if (const Kernel* const kernel = assumed(contest);
-        kernel != nullptr && is_ready(*kernel, contest.signature, backend, nullptr)) {
+        kernel != nullptr && refusal_of(*kernel, contest.signature, backend, nullptr) == nullptr) {
       tried.assumed.push_back({{}, contest.key, kernel->name, 0, {}});
       continue;
     }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace laptime {
 namespace {
@@ -27,12 +28,6 @@ constexpr int kMostAgain = 4;
 
 constexpr std::string_view kProvisional = "/provisional";  // suffix for the name of a stored limit
 
-const MeasuredPeak* find_peak(const std::vector<MeasuredPeak>& known, const std::string& name) {
-  const auto found =
-      std::find_if(known.begin(), known.end(), [&](const MeasuredPeak& peak) { return peak.name == name; });
-  return found == known.end() ? nullptr : &*found;
-}
-
 struct KnownLimit {
   double value = 0;
   bool is_estimate = false;
@@ -48,13 +43,13 @@ std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<M
   const std::string provisional = limit.name + std::string(kProvisional);
   const auto peak_of = [&](double value) { return MeasuredPeak{{}, limit.name, value, limit.unit, {}}; };
   try {
-    const MeasuredPeak* const kept = find_peak(known, limit.name);
+    const MeasuredPeak* const kept = find_in(known, limit.name, &MeasuredPeak::name);
     LimitReading best = kept == nullptr ? limit.measure() : LimitReading(kept->value);
     // Only the measurement of the product peak tells whether the result is an estimate. Other limits are provisional if
     // the run was disturbed.
-    const bool is_estimated = limit.kind == DeviceLimit::Kind::kProductFlops;
-    const MeasuredPeak* const earlier = kept == nullptr ? find_peak(known, provisional) : nullptr;
-    if (earlier != nullptr && (best.is_estimate || !is_estimated))
+    const bool tells_estimates = limit.kind == DeviceLimit::Kind::kProductFlops;
+    const MeasuredPeak* const earlier = kept == nullptr ? find_in(known, provisional, &MeasuredPeak::name) : nullptr;
+    if (earlier != nullptr && (best.is_estimate || !tells_estimates))
       best.value = better_of(*earlier, peak_of(best.value)).value;
     const bool is_exceeded = best.value < reached;
     for (int again = 0; again < kMostAgain && best.value < reached; ++again) {
@@ -62,12 +57,14 @@ std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<M
       if (reading.value > best.value && (best.is_estimate || !reading.is_estimate)) best = reading;
     }
     if (is_exceeded && limit.kind == DeviceLimit::Kind::kBandwidth) best.value = std::max(best.value, reached);
-    const bool is_provisional = kept == nullptr && (is_estimated ? best.is_estimate : request.disturbed);
+    const bool is_provisional = kept == nullptr && (tells_estimates ? best.is_estimate : request.disturbed);
     if (kept == nullptr || is_exceeded) {
       learned.push_back(peak_of(best.value));
       if (is_provisional) learned.back().name = provisional;
     }
-    return KnownLimit{best.value, best.is_estimate, kept != nullptr && kept->value == best.value ? kept->created : ""};
+    const MeasuredPeak* const stored = kept != nullptr ? kept : earlier;
+    const bool is_stored = stored != nullptr && stored->value == best.value;
+    return KnownLimit{best.value, best.is_estimate, is_stored ? stored->created : ""};
   } catch (const OutOfMemory&) {
     return std::nullopt;
   }

@@ -133,9 +133,9 @@ class PointRun {
     if (backend_.computes()) {
       run_.costs = costs_.result();
       run_.products = costs_.products();
+      run_.peak_rss_bytes = peak_resident_bytes();
+      if (has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
     }
-    if (backend_.computes()) run_.peak_rss_bytes = peak_resident_bytes();
-    if (backend_.computes() && has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
     if (!run_.finite && hooks_.group == nullptr) {  // each rank might stop at a different step
       held.reset();                                 // frees memory, so that the steps can be repeated
       search_nan(weights);

@@ -38,13 +38,7 @@ struct PointProgress {
   int64_t expected = 0;     // all steps; 0 if unknown
   double step_seconds = 0;  // duration of the last step
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("stage", self.stage);
-    visit("done", self.done);
-    visit("expected", self.expected);
-    visit(Key{"step_seconds", Unit::kSeconds}, self.step_seconds);
-  }
+  LAPTIME_FIELDS(stage, done, expected, (kSeconds, step_seconds))
 };
 
 struct PointHooks {

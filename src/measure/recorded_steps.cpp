@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "config/option_table.h"
@@ -29,7 +30,7 @@ constexpr std::string_view kElsewhere = "cuda";  // a device that `laptime recor
 bool is_of_model(std::string_view flag) { return find_option<ModelConfig>(flag).has_value(); }
 
 bool is_in(const std::vector<GivenOption>& given, std::string_view flag) {
-  return std::any_of(given.begin(), given.end(), [&](const GivenOption& option) { return option.flag == flag; });
+  return find_in(given, flag, &GivenOption::flag) != nullptr;
 }
 
 void check_model_options(const std::vector<GivenOption>& given, const SystemConfig& system) {
@@ -55,9 +56,8 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
 // The options with which the point is checked. Without a model the batch is unknown, so a default must not limit the
 // number of micro-batches.
 std::vector<GivenOption> with_batch(std::vector<GivenOption> given) {
-  const auto passes = std::find_if(given.begin(), given.end(),
-                                   [](const GivenOption& option) { return option.flag == "micro-batches"; });
-  if (passes == given.end() || is_in(given, "batch")) return given;
+  const GivenOption* const passes = find_in(given, "micro-batches", &GivenOption::flag);
+  if (passes == nullptr || is_in(given, "batch")) return given;
   given.push_back({"batch", passes->text});
   return given;
 }
@@ -143,7 +143,7 @@ MeasuredWork recorded_work(const RecordedPoint& point, const RecordedSteps& step
 bool describes_recorded_steps(std::string_view flag) {
   constexpr std::array<std::string_view, 9> kFlags{"dtype",   "mode",   "pass",  "device", "micro-batches",
                                                    "threads", "warmup", "steps", "budget"};
-  return is_of_model(flag) || std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
+  return is_of_model(flag) || is_among(flag, kFlags);
 }
 
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system) {
@@ -226,8 +226,8 @@ void RecordedSteps::add(const StepLine& line) {
   ends_.push_back(step.end);
   if (line.begin) {
     run_.states.push_back(machine_alone(counters_.read()));
-    // Nothing says when the first step begins, and much may come before it: imports, compilation. Counting starts at
-    // its end, so that it is not charged for them.
+    // The counters are not read when the first step begins, and imports or compilation may come before it. Counting
+    // therefore starts at its end.
     if (run_.states.size() == 1) run_.before = run_.states.front();
   }
   if (keys_.contains("loss")) run_.losses.push_back(line.loss.value_or(std::numeric_limits<double>::quiet_NaN()));

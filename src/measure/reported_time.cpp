@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "model/parameters.h"
 #include "prepare/time_forecast.h"
 
 namespace laptime {
@@ -15,14 +14,6 @@ std::vector<Phase> phases_of(const Plan& plan) {
   }
   return phases;
 }
-
-std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass) {
-  const auto found =
-      std::find_if(phases.begin(), phases.end(), [&](Phase phase) { return time_key(phase, pass) == time_key(pass); });
-  return found == phases.end() ? std::nullopt : std::optional(*found);
-}
-
-std::optional<Phase> reported_phase(const Plan& plan, Pass pass) { return reported_phase(phases_of(plan), pass); }
 
 std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time) {
   std::vector<double> samples;
@@ -36,9 +27,9 @@ std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& tim
 }
 
 ReportedTime reported_time(std::span<const Phase> phases, Pass pass) {
-  const std::optional<Phase> phase = reported_phase(phases, pass);
-  if (!phase) return [](const Timeline& timeline) { return timeline.total(); };
-  return [phase = static_cast<int>(*phase)](const Timeline& timeline) { return timeline.total(phase); };
+  const auto found = std::ranges::find_if(phases, [&](Phase phase) { return time_key(phase, pass) == time_key(pass); });
+  if (found == phases.end()) return [](const Timeline& timeline) { return timeline.total(); };
+  return [phase = static_cast<int>(*found)](const Timeline& timeline) { return timeline.total(phase); };
 }
 
 ReportedTime reported_time(const Plan& plan, Pass pass) { return reported_time(phases_of(plan), pass); }
@@ -52,10 +43,6 @@ double model_flops(Pass pass, double forward_flops) {
     case Pass::kStep: return 3 * forward_flops;
   }
   return 0;
-}
-
-double model_flops(const RunConfig& config) {
-  return model_flops(config.pass, summarize(config.step_model()).forward_flops);
 }
 
 }  // namespace laptime

@@ -2,7 +2,6 @@
 // stopping rule.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,20 +24,15 @@ inline StoppingRule stopping_rule(const RunConfig& config) {
 // The phases of a step of the plan, in order.
 std::vector<Phase> phases_of(const Plan& plan);
 
-// The phase whose time the pass reports; none if the pass is the whole step.
-std::optional<Phase> reported_phase(const Plan& plan, Pass pass);
-std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass);
-
 // For each sample, the mean seconds of the part of a step that `time` selects.
 std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time);
 
-// Selects the time of the pass in one step.
+// Selects the time of the pass in one step: the time of its only phase, or of the whole step.
 ReportedTime reported_time(const Plan& plan, Pass pass);
 // Like the function above, for a step with these phases.
 ReportedTime reported_time(std::span<const Phase> phases, Pass pass);
 
 // Model FLOPs of one step of the pass. Counts full attention even under a causal mask, and no recomputation.
-double model_flops(const RunConfig& config);
 double model_flops(Pass pass, double forward_flops);
 
 }  // namespace laptime

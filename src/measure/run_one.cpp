@@ -18,6 +18,7 @@
 #include "measure/make_trace.h"
 #include "measure/measure.h"
 #include "measure/reported_time.h"
+#include "model/parameters.h"
 #include "prepare/time_forecast.h"
 
 namespace laptime {
@@ -64,8 +65,8 @@ class Point {
       const std::string disturbance =
           disturbance_of(measurement, samples, result_trace_, device.threads, config_.ranks);
       const auto ranks = static_cast<double>(config_.ranks);
-      const double reached =
-          std::max(model_flops(config_) / ranks / median(samples), measurement.products.flops_per_second);
+      const double flops = model_flops(config_.pass, summarize(config_.step_model()).forward_flops);
+      const double reached = std::max(flops / ranks / median(samples), measurement.products.flops_per_second);
       const LimitsRequest request{.reached = reached,
                                   .bandwidth = trace_.wanted,
                                   .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0,
@@ -95,8 +96,8 @@ class Point {
     Group& group = *hooks_.group;
     MachineKnowledge chosen;
     chosen.kernel_choices = known_.kernel_choices;
-    if (rank() == 0) return broadcast(group, to_json(chosen).dump()), prepare_checked(device);
-    known_ = from_json<MachineKnowledge>(Json::parse(broadcast(group, {})), "kernel choices of rank 0");
+    const std::string sent = broadcast(group, rank() == 0 ? to_json(chosen).dump() : std::string());
+    if (rank() != 0) known_ = from_json<MachineKnowledge>(Json::parse(sent), "kernel choices of rank 0");
     return prepare_checked(device);
   }
 

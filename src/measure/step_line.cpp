@@ -103,8 +103,7 @@ bool is_phase_name(std::string_view name) {
   constexpr std::array<std::string_view, 4> kTaken{"step", "inference", "forward_backward", "residue"};
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   return !name.empty() && name.size() <= kLongestName && name.front() >= 'a' &&
-         std::all_of(name.begin(), name.end(), is_letter) &&
-         std::find(kTaken.begin(), kTaken.end(), name) == kTaken.end();
+         std::all_of(name.begin(), name.end(), is_letter) && !is_among(name, kTaken);
 }
 
 // The phases of the line by name: phases with a key of their own, and the phases in `phases`.
@@ -158,7 +157,7 @@ StepLine parse_step_line(std::string_view text) {
   StepLine line;
   for (const auto& [key, value] : json.items()) {
     line.keys.insert(key);
-    if (value.is_null() && key != kStep && std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (value.is_null() && key != kStep && is_among(key, known)) continue;
     if (key == kStep) {
       line.step = duration_of(key, value);
       continue;

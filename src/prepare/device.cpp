@@ -22,6 +22,7 @@
 #include "base/build_id.h"
 #include "base/cores.h"
 #include "base/isa.h"
+#include "base/ranges.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "comm/mpi_library.h"
@@ -196,9 +197,9 @@ std::string cuda_text() {
   if (!found.missing.empty()) return "not available: " + found.missing;
   const DeviceCard card = card_of(found, 1);
   const std::string others = found.cards == 1 ? "" : fmt::format(", the first of {} GPUs", found.cards);
-  const std::string tested = std::ranges::find(kTestedCards, card.name) == std::end(kTestedCards)
-                                 ? fmt::format("not tested on this GPU, but on {}", joined(kTestedCards, " and "))
-                                 : fmt::format("an earlier build was tested on this GPU model on {}", kTested);
+  const std::string tested = is_among(card.name, kTestedCards)
+                                 ? fmt::format("an earlier build was tested on this GPU model on {}", kTested)
+                                 : fmt::format("not tested on this GPU, but on {}", joined(kTestedCards, " and "));
   return fmt::format("{}, compute capability {}, {}{}, {}, {}, {}; {}", card.name, card.compute_capability,
                      format_bytes(card.memory_bytes), others, library_text(cuda::kBlasName, found.blas_version),
                      library_text(cuda::kDnnName, found.dnn_version), library_text(cuda::kNcclName, found.nccl_version),

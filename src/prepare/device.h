@@ -69,9 +69,9 @@ using FindDevice = std::function<Device(const RunConfig&)>;
 // The host threads of one rank: --threads, or else an equal share of the default number of threads.
 int64_t threads_of_rank(const RunConfig& config);
 
-// True for a GPU, and for a machine that its file describes as one. On such a device, library kernels require
-// both factors of a product to have the same type, each launch costs time, and rows that begin at multiples of 16 bytes
-// are accessed faster.
+// True for a GPU, and for a machine that its file describes as one. On such a device, library kernels require both
+// factors of a product to have the same type, each launch costs time, and rows that begin at multiples of 16 bytes are
+// accessed faster.
 bool is_gpu(const RunConfig& config);
 
 // One row of `laptime list devices`.

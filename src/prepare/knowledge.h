@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/key.h"
 #include "prepare/device.h"
 #include "record/store.h"
 
@@ -16,13 +17,7 @@ struct MachineKnowledge {
   std::vector<MeasuredPeak> peaks;
   std::vector<double> prediction_errors{};  // of earlier runs there: predicted / measured time - 1
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("kernel_choices", self.kernel_choices);
-    visit("launch_costs", self.launch_costs);
-    visit("peaks", self.peaks);
-    visit("prediction_errors", self.prediction_errors);
-  }
+  LAPTIME_FIELDS(kernel_choices, launch_costs, peaks, prediction_errors)
 };
 
 // Returns the knowledge about a device, given its device_key. Null if the caller has no store.

@@ -16,8 +16,7 @@ namespace laptime {
 // The most memory that a step may use, and where the limit comes from.
 struct MemoryBound {
   std::optional<int64_t> bytes{};  // none if unknown
-  // "the step may use 8.000 GiB (--memory-limit)", "the step may use 22.80 GiB (95 % of 24.00 GiB, MemAvailable)"
-  std::string text;
+  std::string text;                // "the step may use 22.80 GiB (95 % of 24.00 GiB, MemAvailable)"
   HeldBytes held_bytes = nullptr;  // Device::held_bytes
   bool pools_steps = false;        // Device::pools_steps
 

@@ -1,4 +1,4 @@
-// Prepares a point: kernel choices, memory bound, recomputation, graph, plan and memory forecast, in this order; also
+// Prepares a point in this order: kernel choices, memory bound, recomputation, graph, plan and memory forecast. Also
 // describes the arithmetic of a plan's products.
 #include "prepare/prepare.h"
 

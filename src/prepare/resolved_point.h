@@ -28,7 +28,7 @@ struct ResolvedPoint : SweepPoint {
   void refuse(const std::string& reason);
 };
 
-// True if the program fuses attention without being asked. Megatron does in 16-bit types.
+// True if the program fuses attention by default, as Megatron does in 16-bit types.
 bool fuses_attention(Program program, Precision dtype);
 // Gives the points of a sweep the mode of `program`, so that their names state it. Throws Error for options that choose
 // composites, because the program chooses them; only --keep with attention has an effect.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "model/model_card.h"
 #include "ops/registry.h"
@@ -24,15 +25,10 @@ std::vector<std::string> set_members(const std::string& where, const std::string
   for (size_t begin = 0; begin <= set.size();) {
     const size_t end = std::min(set.find('+', begin), set.size());
     names.push_back(set.substr(begin, end - begin));
-    if (std::find(known.begin(), known.end(), names.back()) == known.end())
-      reject_word(where, "composite", names.back(), known);
+    if (!is_among(names.back(), known)) reject_word(where, "composite", names.back(), known);
     begin = end + 1;
   }
   return names;
-}
-
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule) {
@@ -104,9 +100,9 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
   const std::vector<std::string> kept_by_eager = card_of(config.model).kept_by_eager(config.model);
   const std::vector<std::string> lower = named("--lower", config.lower);
   const auto choose = [&](const OpCard& op) -> CompositeChoice {
-    if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
-    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as in the edition's PyTorch code"};
-    if (contains(lower, op.name)) return {op.name, false, "--lower"};
+    if (config.keep && (!eager || is_among(op.name, keep))) return {op.name, is_among(op.name, keep), "--keep"};
+    if (eager) return {op.name, is_among(op.name, kept_by_eager), "eager mode: as in the edition's PyTorch code"};
+    if (is_among(op.name, lower)) return {op.name, false, "--lower"};
     if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
     if (config.pass == Pass::kInference || config.pass == Pass::kForward)
       return {op.name, false, "fusing this op saves memory only if backward follows"};

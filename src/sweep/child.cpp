@@ -22,7 +22,6 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include "base/available_memory.h"
 #include "base/error.h"
@@ -31,6 +30,7 @@
 #include "base/words.h"
 #include "sweep/child_messages.h"
 #include "sweep/pipe.h"
+#include "sweep/program_end.h"
 
 namespace laptime {
 namespace {
@@ -42,10 +42,22 @@ class Pulse {
   explicit Pulse(pid_t child) : child_(child), cpu_time_(cpu_time()) {}
 
   // Call at least once a second with the time since the last call. Returns for how long the child has used no CPU time.
-  Seconds silence(Seconds since_last_call);
+  Seconds silence(Seconds since_last_call) {
+    constexpr double kPolling = 1e-3;  // a process that uses at most this share of a core is only polling
+    const std::optional<Seconds> now = cpu_time();
+    const bool only_polls = now && cpu_time_ && *now - *cpu_time_ <= kPolling * since_last_call;
+    cpu_time_ = now;
+    silence_ = only_polls ? silence_ + since_last_call : Seconds();
+    return silence_;
+  }
 
  private:
-  std::optional<Seconds> cpu_time() const;
+  std::optional<Seconds> cpu_time() const {
+    clockid_t clock{};
+    timespec time{};
+    if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0) return std::nullopt;
+    return Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
+  }
 
   pid_t child_;
   std::optional<Seconds> cpu_time_;  // total over the child's threads at the last call
@@ -61,36 +73,17 @@ class KernelKills {
   bool may_have_risen() const { return !before_ || count() != before_; }
 
  private:
-  static std::optional<int64_t> count();
+  static std::optional<int64_t> count() {
+    std::ifstream counters("/proc/vmstat");
+    std::string name;
+    for (int64_t value = 0; counters >> name >> value;) {
+      if (name == "oom_kill") return value;
+    }
+    return std::nullopt;
+  }
 
   std::optional<int64_t> before_;
 };
-
-constexpr double kPolling = 1e-3;  // a process that uses at most this share of a core is only polling
-
-std::optional<Seconds> Pulse::cpu_time() const {
-  clockid_t clock{};
-  timespec time{};
-  if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0) return std::nullopt;
-  return Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
-}
-
-Seconds Pulse::silence(Seconds since_last_call) {
-  const std::optional<Seconds> now = cpu_time();
-  const bool only_polls = now && cpu_time_ && *now - *cpu_time_ <= kPolling * since_last_call;
-  cpu_time_ = now;
-  silence_ = only_polls ? silence_ + since_last_call : Seconds();
-  return silence_;
-}
-
-std::optional<int64_t> KernelKills::count() {
-  std::ifstream counters("/proc/vmstat");
-  std::string name;
-  for (int64_t value = 0; counters >> name >> value;) {
-    if (name == "oom_kill") return value;
-  }
-  return std::nullopt;
-}
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kTick{1};           // interval between checks of a child that sends nothing
@@ -99,13 +92,6 @@ constexpr Seconds kExitGrace{2};      // time for a child to exit after closing 
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
 // ---- child process
-
-// True if the error means that memory ran out. If a thread cannot be created, the error code is the same for a lack of
-// memory and for too many threads, so the available memory decides.
-bool is_out_of_memory(const std::system_error& error) {
-  if (error.code() == std::errc::not_enough_memory) return true;
-  return error.code() == std::errc::resource_unavailable_try_again && !available_memory().holds(thread_bytes());
-}
 
 [[noreturn]] void run_as_child(const PointBody& body, int messages, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -120,9 +106,6 @@ bool is_out_of_memory(const std::system_error& error) {
     code = 0;
   } catch (const std::bad_alloc&) {
     code = kOutOfMemoryExit;
-  } catch (const std::system_error& error) {
-    code = is_out_of_memory(error) ? kOutOfMemoryExit : 1;
-    fmt::print(stderr, "{}\n", error.what());
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
   }
@@ -308,16 +291,6 @@ class Listener {
   bool killed_ = false;
 };
 
-std::string first_line(std::string_view text) {
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    if (line.find_first_not_of("= \t\r") != std::string_view::npos) return ": " + std::string(line.substr(0, 300));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-  return {};
-}
-
 std::string progress_text(const PointProgress& last) {
   if (last.stage.empty()) return "before it reported anything";
   if (last.done == 0) return fmt::format("at stage: {}", last.stage);
@@ -411,7 +384,7 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
   }
   return make_result(
       observed, Status::kFailed,
-      fmt::format("ended {} without a result, exit code {}{}", where, code, first_line(observed.output)));
+      fmt::format("ended {}, without a result (exit code {}){}", where, code, first_line(observed.output)));
 }
 
 }  // namespace

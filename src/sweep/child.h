@@ -18,7 +18,7 @@ using PointBody = std::function<PointResult(const PointHooks&)>;
 // Limits after which the child is killed. Neither limit counts the time during which this process is suspended.
 struct ChildLimits {
   Seconds timeout;      // for the whole point
-  Seconds silence{30};  // without a sign of life, that is, CPU time of the child or a message
+  Seconds silence{30};  // for a child that uses no CPU time and sends no message
   // Input from the process that wants the result: any bytes count as a stop signal, and end of file kills the child.
   // -1: none.
   int asker = -1;

@@ -4,13 +4,12 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "base/error.h"
 #include "base/host_clock.h"
 #include "base/json.h"
 #include "base/words.h"
 #include "config/fields_json.h"
+#include "sweep/pipe.h"
 
 namespace laptime {
 namespace {
@@ -59,12 +58,7 @@ ChildMessage parse_message(std::string_view line) {
 }
 
 void send_text(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);
-    text.remove_prefix(static_cast<size_t>(written));
-  }
+  if (!write_all(descriptor, text)) _exit(1);
 }
 
 PointHooks hooks_to(int descriptor) {

@@ -30,7 +30,7 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
-// A lower bound of the memory of a step: weights, and what it keeps of gradients and of the two moments.
+// A lower bound of the memory of a step: weights, moments, and gradients unless backward updates the weights.
 double least_bytes(const RunConfig& config, double parameters) {
   constexpr double kFloat = sizeof(float);
   if (config.pass == Pass::kForward || config.pass == Pass::kInference) return parameters * kFloat;

@@ -157,7 +157,7 @@ void LaunchedPoint::reap(bool waits) {
   int status = 0;
   const pid_t reaped = waitpid(child_, &status, waits ? 0 : WNOHANG);
   if (reaped == 0 || (reaped < 0 && errno == EINTR)) return;
-  exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  exit_code_ = exit_code_of(status);
   kill(-child_, SIGTERM);  // a script may have left its program running
   child_ = -1;
   exit_event_ = Descriptor();
@@ -170,14 +170,6 @@ std::string LaunchedPoint::loss() const {
                                                       : "before the point reported anything";
   if (*ended_for_ != '\0') return fmt::format("{} {}", ended_for_, when);
   return fmt::format("the launcher ended with exit code {} {}", exit_code_, when);
-}
-
-std::string LaunchedPoint::last_error() const {
-  const size_t last = error_text_.find_last_not_of(" \r\n");
-  if (last == std::string::npos) return {};
-  const size_t end_before = error_text_.find_last_of("\r\n", last);
-  const size_t begin = end_before == std::string::npos ? 0 : end_before + 1;
-  return error_text_.substr(begin, last - begin + 1);
 }
 
 }  // namespace laptime

@@ -14,6 +14,7 @@
 #include "measure/run_one.h"
 #include "sweep/launch_messages.h"
 #include "sweep/pipe.h"
+#include "sweep/program_end.h"
 
 namespace laptime {
 
@@ -38,7 +39,7 @@ class LaunchedPoint {
   void look(const Answers& answers);
 
   void stop();  // asks for the samples so far, or ends the launcher if the point has not begun
-  void end();   // ends the launcher, or kills it if it does not exit within a few seconds
+  void end();   // ends the launcher; look() kills it if it does not exit within a few seconds
 
   bool is_over() const { return child_ < 0; }  // whether the launcher has exited
   const std::optional<PointHello>& hello() const { return hello_; }
@@ -49,7 +50,7 @@ class LaunchedPoint {
   // Describes how the point was lost: "the launcher ended with exit code 1 before the point began".
   std::string loss() const;
   // The last line on standard error, from the launcher or the program on the other machine; empty if there is none.
-  std::string last_error() const;
+  std::string last_error() const { return last_line(error_text_); }
   const std::string& other_output() const { return other_output_; }  // lines that are not messages
 
  private:

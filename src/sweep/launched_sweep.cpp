@@ -58,6 +58,12 @@ class Attempts {
       : launcher_(launcher), signals_(signals), callbacks_(callbacks) {
     for (const size_t index : points) waiting_.push_back({.index = index});
   }
+  // Ends all launchers before the destructor of the first waits for one.
+  ~Attempts() {
+    for (const Attempt& attempt : running_) attempt.process->end();
+  }
+  Attempts(const Attempts&) = delete;
+  Attempts& operator=(const Attempts&) = delete;
 
   void run() {
     while (!running_.empty() || !waiting_.empty()) {
@@ -142,9 +148,7 @@ class Attempts {
     PlacedPoint placed{*std::move(attempt.process->result()), attempt.process->placement()};
     Record& record = placed.result.record;
     record.setup.placement = placed.placement.count();
-    const bool is_settled =
-        record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
-    if (is_settled || !may_try_again(attempt)) return finish_tried(attempt, std::move(placed));
+    if (is_settled(record.status) || !may_try_again(attempt)) return finish_tried(attempt, std::move(placed));
     const std::string reason = fmt::format("{}: {}", name_of(record.status), record.reason);
     try_again(attempt, reason, std::move(placed));
   }

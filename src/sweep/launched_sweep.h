@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "measure/run_one.h"
+#include "record/record.h"
 #include "sweep/launch_messages.h"
 #include "sweep/stop_signals.h"
 
@@ -23,6 +24,11 @@ struct Launcher {
 // Throws Error with advice unless the launcher runs this build of the program and forwards its input and output. Starts
 // a process through the launcher and waits for it. Returns at once if a signal arrives.
 void probe_launcher(const Launcher& launcher, StopSignals& signals);
+
+// True for a status that another run of the point would get, too.
+inline bool is_settled(Status status) {
+  return status == Status::kOk || status == Status::kOutOfMemory || status == Status::kUnsupported;
+}
 
 struct PlacedPoint {
   PointResult result;

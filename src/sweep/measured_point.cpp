@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "measure/describe.h"
 #include "sweep/ranks.h"
 
@@ -47,6 +48,7 @@ void clear_timing(PointResult& result) {
   record.stopping = {};
   record.verdict = {};
   record.machine.json().erase("during");
+  if (Json* const sensors = record.machine.json().find("sensors")) sensors->erase("joules_per_step");
 }
 
 PointResult refused_point(const ResolvedPoint& point, const Record& described) {

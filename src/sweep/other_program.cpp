@@ -11,6 +11,7 @@
 
 #include "base/host_clock.h"
 #include "sweep/pipe.h"
+#include "sweep/program_end.h"
 #include "sweep/start_program.h"
 
 namespace laptime {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr size_t kMostOutput = size_t{256} << 20U;
 constexpr size_t kKeptErrors = size_t{16} << 10U;
-constexpr int kSignalled = 128;
 constexpr double kExitCheck = 0.01;  // seconds between polls of a program that was killed or has closed its output
 
 }  // namespace
@@ -45,7 +45,7 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
     if (is_killed || now != stops) kill(-child, is_killed ? SIGKILL : SIGTERM);
     stops = now;
     const bool is_ending = is_killed || (output_end < 0 && errors_end < 0);
-    is_reaped = is_ending && waitpid(child, &status, WNOHANG) != 0;  // fails if the system reaps children by itself
+    is_reaped = is_ending && waitpid(child, &status, WNOHANG) != 0;
     std::array<pollfd, 3> waiting{pollfd{output_end, POLLIN, 0}, pollfd{errors_end, POLLIN, 0},
                                   pollfd{signals.descriptor(), POLLIN, 0}};
     const double left = is_ending ? kExitCheck : std::max(0.0, (deadline - host_now()).count());
@@ -54,7 +54,7 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
     if (errors_end >= 0) found.errors += read_some(errors_end);
     if (found.errors.size() > kKeptErrors) found.errors.erase(0, found.errors.size() - kKeptErrors);
   }
-  found.exit_code = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+  found.exit_code = exit_code_of(status);
   return found;
 }
 
@@ -64,10 +64,8 @@ Record record_of_program(const std::vector<std::string>& words, Seconds timeout,
   if (end != std::string::npos) return parse_record(std::string_view(ran.output).substr(0, end));
   Record none;
   none.status = Status::kFailed;
-  const size_t last = ran.errors.find_last_not_of('\n');
-  const std::string_view errors = std::string_view(ran.errors).substr(0, last + 1);
-  none.reason = errors.empty() ? fmt::format("exit code {} without a record", ran.exit_code)
-                               : std::string(errors.substr(errors.rfind('\n') + 1));
+  none.reason = last_line(ran.errors);
+  if (none.reason.empty()) none.reason = fmt::format("exit code {} without a record", ran.exit_code);
   return none;
 }
 

@@ -1,5 +1,5 @@
 // Descriptor: owns a file descriptor and closes it. Pipe: the two ends of a pipe to a child process. Functions that
-// read from a descriptor without waiting.
+// read from a descriptor without waiting, and one that writes.
 #pragma once
 
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -45,8 +46,10 @@ class Pipe {
 
   int reading() const { return reading_; }
   int writing() const { return writing_; }
-  void close_reading() { const Descriptor closed = std::move(reading_); }
-  void close_writing() { const Descriptor closed = std::move(writing_); }
+  Descriptor take_reading() { return std::move(reading_); }
+  Descriptor take_writing() { return std::move(writing_); }
+  void close_reading() { take_reading(); }
+  void close_writing() { take_writing(); }
 
  private:
   Descriptor reading_, writing_;
@@ -69,6 +72,17 @@ inline std::string read_some(int& descriptor) {
     return {};
   }
   return {buffer.data(), static_cast<size_t>(count)};
+}
+
+// Writes all of the text. Returns false if that fails, for example because the reader has closed the pipe.
+inline bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
 }
 
 }  // namespace laptime

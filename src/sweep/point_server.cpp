@@ -1,11 +1,11 @@
-// Runs the point in a child process, like a sweep on this machine, and forwards its messages.
+// Runs the point in a child process, like a sweep on this machine, and forwards its messages. Ignores failed writes: if
+// the sweep has ended, the input ends as well.
 #include "sweep/point_server.h"
 
 #include <poll.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,20 +21,12 @@
 #include "sweep/launch_messages.h"
 #include "sweep/line_input.h"
 #include "sweep/measured_point.h"
+#include "sweep/pipe.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_points.h"
 
 namespace laptime {
 namespace {
-
-void write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // the sweep has ended, so the input will end as well
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-}
 
 // Waits until this process has claimed its cores. None if a signal arrives or the input ends first.
 std::optional<CoreClaim> claim_cores(int input, StopSignals& signals) {
@@ -87,7 +79,10 @@ void serve_point(int input, int output) {
     throw Error("laptime point: no point on standard input; laptime bench --launcher sends one");
   }
   const std::optional<PointRequest> request = parse_request(first->text);
-  if (!request) return write_all(output, message_text(PointHello{.device = {}, .binary = this_binary().id}));
+  if (!request) {
+    write_all(output, message_text(PointHello{.device = {}, .binary = this_binary().id}));
+    return;
+  }
   const std::optional<CoreClaim> claim = claim_cores(input, signals);
   if (!claim) return;
   const ResolvedPoint point = checked_point(*request);

@@ -1,9 +1,7 @@
 // Starts mpirun, sends rank 0 its request and reads its messages.
 #include "sweep/ranks.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,35 +17,17 @@
 #include "base/words.h"
 #include "sweep/child_messages.h"
 #include "sweep/pipe.h"
+#include "sweep/program_end.h"
 #include "sweep/rank_messages.h"
+#include "sweep/start_program.h"
 
 namespace laptime {
 namespace {
 
-constexpr int kNotFound = 127;
 constexpr int kLookEvery = 100;  // milliseconds
 constexpr size_t kMaxErrors = size_t{64} << 10U;
 constexpr Seconds kRankEndGrace{3};  // time for ranks to exit after their result
 constexpr Seconds kBreakGrace{3};    // time for mpirun to end all ranks after one of them has failed
-
-[[noreturn]] void exec_mpirun(std::vector<std::string> words, int input, int output, int errors, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // mpirun then ends the ranks, and removes its files and shared memory
-  if (getppid() != parent) _exit(1);
-  setpgid(0, 0);  // Ctrl-C must not reach the ranks; a line of input asks them to stop after the current step
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::signal(SIGPIPE, SIG_DFL);
-  dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  _exit(kNotFound);
-}
 
 class Ranks {
  public:
@@ -56,31 +36,24 @@ class Ranks {
     Pipe input;
     Pipe output;
     Pipe errors;
-    const pid_t parent = getpid();
-    mpirun_ = fork();
-    if (mpirun_ == 0) exec_mpirun(words, input.reading(), output.writing(), errors.writing(), parent);
-    if (mpirun_ < 0)
-      throw Error::format("the system could not create a process ({}); end other programs, or raise `ulimit -u`",
-                          std::strerror(errno));
-    to_ = Descriptor(dup(input.writing()));
-    from_ = Descriptor(dup(output.reading()));
-    errors_ = Descriptor(dup(errors.reading()));
-    fcntl(to_, F_SETFD, FD_CLOEXEC);
+    // On SIGTERM, mpirun ends the ranks, and removes its files and shared memory. Ctrl-C must not reach the ranks: a
+    // line of input asks them to stop after the current step.
+    mpirun_ = start_program(words, {.input = input.reading(),
+                                    .output = output.writing(),
+                                    .errors = errors.writing(),
+                                    .signal_of_our_death = SIGTERM,
+                                    .has_own_session = true,
+                                    .advice = "install openmpi-bin (Debian, Ubuntu)"});
+    to_ = input.take_writing();
+    from_ = output.take_reading();
+    errors_ = errors.take_reading();
   }
   Ranks(const PointHooks& hooks, const Record& described, const RankPipes& started)
       : hooks_(hooks), described_(described), to_(dup(started.requests)), from_(dup(started.messages)) {}
 
-  void send(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = write(to_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;  // the ranks have ended; their messages say why
-      text.remove_prefix(static_cast<size_t>(written));
-    }
-  }
-
   // Returns when mpirun has ended or, if the ranks were already running, when they have sent a result.
-  void listen() {
+  void run(const RankRequest& request) {
+    write_all(to_, message_text(request));  // fails if the ranks have ended; their messages say why
     int output = from_;
     int errors = errors_;
     while ((output >= 0 || errors >= 0) && (mpirun_ > 0 || !result_)) {
@@ -90,14 +63,14 @@ class Ranks {
       if (errors >= 0) read_errors(read_some(errors));
       if (!stops_ && hooks_.interrupted && hooks_.interrupted()) {
         stops_ = true;
-        send(kStopRanks);
+        write_all(to_, kStopRanks);
       }
       end_if_due();
     }
     if (mpirun_ <= 0) return;
     int status = 0;
     while (waitpid(mpirun_, &status, 0) < 0 && errno == EINTR) {}
-    exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    exit_code_ = exit_code_of(status);
   }
 
   const std::optional<PointResult>& result() const { return result_; }
@@ -186,7 +159,6 @@ std::vector<std::string> mpirun_words(const std::string& program, int64_t ranks,
 }
 
 std::string reason_of_ranks(const std::string& errors, int exit_code) {
-  if (exit_code == kNotFound && errors.empty()) return "mpirun is not installed; install openmpi-bin (Debian, Ubuntu)";
   const size_t failure = errors.find(kRankFailure);
   if (failure != std::string::npos) {
     const size_t begin = failure + kRankFailure.size();
@@ -196,17 +168,7 @@ std::string reason_of_ranks(const std::string& errors, int exit_code) {
   if (std::smatch found; std::regex_search(errors, found, kDeath)) {
     return fmt::format("rank {} was ended by signal {} ({})", found[1].str(), found[2].str(), found[3].str());
   }
-  std::string first;
-  for (size_t begin = 0; begin < errors.size();) {
-    const size_t end = std::min(errors.find('\n', begin), errors.size());
-    const std::string_view line = std::string_view(errors).substr(begin, end - begin);
-    if (line.find_first_not_of("-= \t") != std::string_view::npos) {
-      first = fmt::format(": {}", line.substr(0, 300));
-      break;
-    }
-    begin = end + 1;
-  }
-  return fmt::format("mpirun ended without a result, exit code {}{}", exit_code, first);
+  return fmt::format("mpirun ended without a result, exit code {}{}", exit_code, first_line(errors));
 }
 
 PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
@@ -224,13 +186,16 @@ PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known,
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     return mpirun_words(program, point.config.ranks, geteuid() == 0);
   };
-  Ranks ranks = started.requests < 0 ? Ranks(hooks, described, words()) : Ranks(hooks, described, started);
-  ranks.send(message_text(request));
-  ranks.listen();
-  if (ranks.result()) return *ranks.result();
-  if (ranks.planned()) result.record = *ranks.planned();
+  try {
+    Ranks ranks = started.requests < 0 ? Ranks(hooks, described, words()) : Ranks(hooks, described, started);
+    ranks.run(request);
+    if (ranks.result()) return *ranks.result();
+    if (ranks.planned()) result.record = *ranks.planned();
+    result.record.reason = ranks.reason();
+  } catch (const Error& error) {  // mpirun cannot be started
+    result.record.reason = error.what();
+  }
   result.record.status = Status::kFailed;
-  result.record.reason = ranks.reason();
   return result;
 }
 

@@ -15,8 +15,7 @@ namespace laptime {
 PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
                       const TraceRequest& trace, const Record& described, const RankPipes& started = {});
 
-// The command that starts `ranks` ranks of this program. `is_root`: the user is root, which mpirun
-// rejects by default.
+// The command that starts `ranks` ranks of this program. `is_root`: the user is root, whom mpirun rejects by default.
 std::vector<std::string> mpirun_words(const std::string& program, int64_t ranks, bool is_root);
 
 // Says why the ranks ended without a result, according to the standard error of mpirun and the ranks.

@@ -59,26 +59,28 @@ class SweepRun {
       : points_(points), options_(options), callbacks_(callbacks), store_(options.store), run_(new_run_id()) {}
 
   SweepOutcome run() {
-    try {
-      options_.launcher ? run_elsewhere(*options_.launcher) : run_points();
-      report_held(/*all=*/true);
-    } catch (...) {
-      outcome_.ended_by = std::current_exception();
-    }
+    attempt([&] { options_.launcher ? run_elsewhere(*options_.launcher) : run_points(); });
+    attempt([&] { report_held(/*all=*/true); });
     outcome_.interrupted = signals_.count() > 0;
     const bool none_supported = unsupported_ > 0 && unsupported_ == points_.size() && !options_.is_part_of_supported;
     outcome_.failed = outcome_.failed || none_supported;
     const std::optional<std::string> problem = store_.settle();
     outcome_.lost = store_.lost();
-    try {
-      warn(problem);
-    } catch (...) {
-      if (!outcome_.ended_by) outcome_.ended_by = std::current_exception();
-    }
+    attempt([&] { warn(problem); });
     return outcome_;
   }
 
  private:
+  // Does a part of the run. The first error becomes the outcome's `ended_by`.
+  template <class Part>
+  void attempt(const Part& part) {
+    try {
+      part();
+    } catch (...) {
+      if (!outcome_.ended_by) outcome_.ended_by = std::current_exception();
+    }
+  }
+
   void run_points() {
     std::vector<size_t> left(points_.size());
     std::iota(left.begin(), left.end(), size_t{0});
@@ -213,7 +215,11 @@ class SweepRun {
                   .known = [this](const std::string& device) { return store_.known(device); },
                   .begin = callbacks_.begin,
                   .progress = callbacks_.progress,
-                  .again = [this](size_t index, const std::string& reason) { tell_again(index, reason); },
+                  .again =
+                      [this](size_t index, const std::string& reason) {
+                        if (callbacks_.warning)
+                          callbacks_.warning(fmt::format("{}: {}; trying once more", points_[index].name, reason));
+                      },
                   .finished = [this](size_t index, const PlacedPoint& point,
                                      Seconds elapsed) { take_placed(index, point, elapsed); }});
   }
@@ -224,10 +230,6 @@ class SweepRun {
     record.asked_hash = record.config_hash;
     record.fingerprint.clear();
     return record;
-  }
-
-  void tell_again(size_t index, const std::string& reason) {
-    if (callbacks_.warning) callbacks_.warning(fmt::format("{}: {}; trying once more", points_[index].name, reason));
   }
 
   void take_placed(size_t index, const PlacedPoint& placed, Seconds elapsed) {
@@ -271,9 +273,7 @@ class SweepRun {
 
   void report(size_t index, const PointResult& result, PointSource source, Seconds start) {
     const Record& record = result.record;
-    const bool is_settled =
-        record.status == Status::kOk || record.status == Status::kOutOfMemory || record.status == Status::kUnsupported;
-    outcome_.failed = outcome_.failed || !is_settled;
+    outcome_.failed = outcome_.failed || !is_settled(record.status);
     unsupported_ += record.status == Status::kUnsupported ? 1 : 0;
     if (callbacks_.finished) callbacks_.finished(index, result, source, host_now() - start);
   }

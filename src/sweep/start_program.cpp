@@ -16,25 +16,25 @@
 namespace laptime {
 namespace {
 
-// Gives each counted signal its default action, unless the signal is ignored, and unblocks it. Signals that have
-// arrived since the fork are then delivered.
-void stop_counting_signals() {
-  sigset_t counted;
-  sigemptyset(&counted);
+// Gives each signal that laptime counts or ignores its default action, unless nohup or the like ignores a counted one,
+// and unblocks it. Signals that have arrived since the fork are then delivered.
+void reset_signals() {
+  sigset_t reset;
+  sigemptyset(&reset);
   for (const EndingSignal& signal : ending_signals()) {
     struct sigaction action {};
-    if (signal.answer != SignalAnswer::kStop || sigaction(signal.number, nullptr, &action) != 0) continue;
-    if (action.sa_handler != SIG_IGN) std::signal(signal.number, SIG_DFL);
-    sigaddset(&counted, signal.number);
+    if (signal.answer == SignalAnswer::kCrash || sigaction(signal.number, nullptr, &action) != 0) continue;
+    if (signal.answer == SignalAnswer::kIgnore || action.sa_handler != SIG_IGN) std::signal(signal.number, SIG_DFL);
+    sigaddset(&reset, signal.number);
   }
-  sigprocmask(SIG_UNBLOCK, &counted, nullptr);
+  sigprocmask(SIG_UNBLOCK, &reset, nullptr);
 }
 
 [[noreturn]] void execute(std::vector<std::string>& words, const ProgramStreams& streams, int problem, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, streams.signal_of_our_death);
   if (getppid() != parent) _exit(1);
   if (streams.has_own_session) setsid();
-  stop_counting_signals();
+  reset_signals();
   if (streams.input >= 0) dup2(streams.input, STDIN_FILENO);
   dup2(streams.output, STDOUT_FILENO);
   dup2(streams.errors, STDERR_FILENO);
@@ -67,7 +67,7 @@ pid_t start_program(std::vector<std::string> words, const ProgramStreams& stream
   while (count < 0 && errno == EINTR);
   if (count <= 0) return child;
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
-  throw Error::format("{} cannot be run ({}); give the path of a program", quote(words.front()), std::strerror(error));
+  throw Error::format("{} cannot be run ({}); {}", quote(words.front()), std::strerror(error), streams.advice);
 }
 
 }  // namespace laptime

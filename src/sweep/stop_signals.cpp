@@ -82,7 +82,8 @@ std::vector<EndingSignal> ending_signals() {
   return signals;
 }
 
-void ignore_failed_writes() {
+void set_up_signals() {
+  std::signal(SIGCHLD, SIG_DFL);
   for (const EndingSignal& signal : kEndingSignals) {
     if (signal.answer == SignalAnswer::kIgnore) std::signal(signal.number, SIG_IGN);
   }

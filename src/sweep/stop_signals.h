@@ -24,8 +24,9 @@ struct EndingSignal {
 // All signals that can be caught and that terminate a program by default.
 std::vector<EndingSignal> ending_signals();
 
-// Ignores signals with kIgnore until the program ends.
-void ignore_failed_writes();
+// For the whole program: ignores signals with kIgnore, and takes the default action for SIGCHLD. If the caller of the
+// program ignores SIGCHLD, the system would otherwise discard the exit codes of child processes.
+void set_up_signals();
 
 // While the object exists, signals with kStop are counted instead of terminating the process. After the second signal,
 // the process has kGrace to end normally; the third makes it exit at once with code 130, even in a blocking call. Child

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
@@ -41,7 +42,7 @@ std::vector<SweepPoint> expand_ablation(Sweep sweep) {
   // The composites depend on the model, so the sweep is expanded once to find them.
   std::vector<std::string> lowered{"none"};
   const auto add = [&](const std::string& names) {
-    if (std::find(lowered.begin(), lowered.end(), names) == lowered.end()) lowered.push_back(names);
+    if (!is_among(names, lowered)) lowered.push_back(names);
   };
   std::vector<std::vector<std::string>> sets;
   for (const SweepPoint& point : expand(sweep)) {
@@ -55,8 +56,7 @@ std::vector<SweepPoint> expand_ablation(Sweep sweep) {
   std::erase_if(points, [](const SweepPoint& point) {
     if (!point.invalid.empty() || !point.config.lower) return false;
     const std::vector<std::string> names = composites_of(point.config);
-    const bool all = *point.config.lower == joined(names, "+");
-    return !all && std::find(names.begin(), names.end(), *point.config.lower) == names.end();
+    return *point.config.lower != joined(names, "+") && !is_among(*point.config.lower, names);
   });
   return points;
 }
@@ -200,9 +200,8 @@ std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> unchecked, RunsO
     if (!point.invalid.empty()) continue;
     if (const std::string problem = problem_of(point, checks); !problem.empty()) point.refuse(problem);
   }
-  if (std::all_of(points.begin(), points.end(), [](const ResolvedPoint& point) { return !point.invalid.empty(); })) {
+  if (std::ranges::all_of(points, [](const ResolvedPoint& point) { return !point.invalid.empty(); }))
     throw Error::format("{}{}", points.size() == 1 ? "" : "no point of the sweep can run: ", points.front().invalid);
-  }
   return points;
 }
 

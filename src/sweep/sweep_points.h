@@ -1,5 +1,5 @@
-// Makes the points of a sweep, of an ablation of composites, or of the ways to save memory, and checks the points
-// before anything runs.
+// Makes the points of a sweep, the variants of a point that save memory, and the points of an ablation, which lowers
+// composites one by one. Checks points before anything runs.
 #pragma once
 
 #include <cstdint>

@@ -87,9 +87,7 @@ size_t SweepStore::restore(Store& store) {
     kept.id = store.append(kept.text, kept.trace);
     ++restored;
   }
-  if (restored > 0) {
-    put(store, known_);
-  }
+  if (restored > 0) put(store, known_);
   return restored;
 }
 

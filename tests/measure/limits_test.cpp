@@ -68,6 +68,7 @@ TEST(Limits, AreMeasuredAgainAfterAnEstimate) {
   learned.clear();
   const MeasuredLimits second = measure_limits(backend, DType::kFloat32, {.reached = 50}, kProvisionalPeak, learned);
   EXPECT_EQ(second.product_flops, 100);  // the highest estimate so far
+  EXPECT_EQ(second.product_flops_at, kProvisionalPeak[0].created);
   EXPECT_TRUE(second.product_flops_estimated);
   backend.estimates = false;
   learned.clear();

@@ -274,9 +274,7 @@ TEST(RecordedSteps, KeepTheirSamplesIfTheInputEndsEarly) {
 
 TEST(RecordedSteps, RejectContradictoryLines) {
   RecordedSteps steps(recorded_point({}, kPyTorch));
-  StepLine line = line_of(1);
-  line.keys.insert("begin");
-  line.begin = 5'000'000'000;
+  StepLine line = line_at(5'000'000'000, 1);
   steps.add(line);
   EXPECT_EQ(steps.progress(), "warm-up, step 1");
   EXPECT_THROW(steps.add(line_of(1)), Error);  // `begin` is missing

@@ -23,6 +23,14 @@ TEST(OtherProgram, ReturnsOutputErrorsAndExitCode) {
   EXPECT_EQ(ran.exit_code, 3);
 }
 
+TEST(OtherProgram, StartsWithTheDefaultActionOfIgnoredSignals) {
+  std::signal(SIGPIPE, SIG_IGN);
+  StopSignals signals;
+  const OtherProgram ran = run_other_program(in_shell("kill -PIPE $$; exit 3"), kNoTimeLimit, signals);
+  std::signal(SIGPIPE, SIG_DFL);
+  EXPECT_EQ(ran.exit_code, 128 + SIGPIPE);
+}
+
 TEST(OtherProgram, TimeLimitKillsWhatAWrapperStarted) {
   StopSignals signals;
   const OtherProgram ran = run_other_program(in_shell("sh -c 'echo $$; exec sleep 100'; true"), Seconds{0.3}, signals);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "points/expand.h"
 #include "support/points.h"
@@ -117,6 +119,16 @@ TEST_F(StartedRanks, AreNotAskedToRunAPointThatDoesNotFit) {
   EXPECT_FALSE(has_input(requests_.reading()));
 }
 
+TEST_F(StartedRanks, ReportThatMpirunIsMissing) {
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const PointResult result = run_ranks(point_with({}), {}, {}, {}, described_);
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(result.record.status, Status::kFailed);
+  EXPECT_EQ(result.record.reason,
+            "'mpirun' cannot be run (No such file or directory); install openmpi-bin (Debian, Ubuntu)");
+}
+
 TEST(Ranks, ReasonNamesTheRankAndItsSignal) {
   EXPECT_EQ(reason_of_ranks("--------\nmpirun noticed that process rank 1 with PID 0 on node here exited on signal 9 "
                             "(Killed).\n--------\n",
@@ -124,7 +136,7 @@ TEST(Ranks, ReasonNamesTheRankAndItsSignal) {
             "rank 1 was ended by signal 9 (Killed)");
   EXPECT_EQ(reason_of_ranks("noise\nlaptime: rank failure: rank 1 of 2 has been silent for 6 s\nmore noise\n", 1),
             "rank 1 of 2 has been silent for 6 s");
-  EXPECT_EQ(reason_of_ranks("", 127), "mpirun is not installed; install openmpi-bin (Debian, Ubuntu)");
+  EXPECT_EQ(reason_of_ranks("", 127), "mpirun ended without a result, exit code 127");
   EXPECT_EQ(reason_of_ranks("-----\n  No slots.\n", 1), "mpirun ended without a result, exit code 1:   No slots.");
 }
 

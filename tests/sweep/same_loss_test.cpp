@@ -24,7 +24,9 @@ Record measured(std::vector<double> losses) {
   record.transient.excess = 0.1;
   record.verdict.rating = "stable";
   record.stopping.rule = "interval";
-  record.machine = Json{{"cores_allowed", 2}, {"during", {{"user_seconds", 1.0}}}};
+  record.machine = Json{{"cores_allowed", 2},
+                        {"during", {{"user_seconds", 1.0}}},
+                        {"sensors", {{"joules_per_step", 2.0}, {"uncorrected_errors", 1}}}};
   return record;
 }
 
@@ -52,7 +54,7 @@ TEST(SameLoss, DifferentLossRemovesTheTiming) {
                result.record.flops.mfu_measured || result.record.transient.excess);
   EXPECT_EQ(result.record.verdict, Verdict());
   EXPECT_EQ(result.record.stopping, Stopping());
-  EXPECT_EQ(result.record.machine.json(), (Json{{"cores_allowed", 2}}));
+  EXPECT_EQ(result.record.machine.json(), (Json{{"cores_allowed", 2}, {"sensors", {{"uncorrected_errors", 1}}}}));
   EXPECT_TRUE(result.record.flops.forward) << "work does not depend on time";
   EXPECT_FALSE(result.trace) << "times of launches cannot be trusted either";
   EXPECT_TRUE(result.learned.peaks.empty());

@@ -2,6 +2,8 @@
 #include "sweep/stop_signals.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -50,6 +52,17 @@ TEST(StopSignals, KeepsHangupIgnoredUnderNohup) {
     EXPECT_EQ(signals.count(), 0);
   }
   std::signal(SIGHUP, SIG_DFL);
+}
+
+TEST(SetUpSignals, KeepsExitCodesOfChildrenIfTheCallerIgnoresThem) {
+  std::signal(SIGCHLD, SIG_IGN);
+  set_up_signals();
+  const pid_t child = fork();
+  if (child == 0) _exit(7);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_DFL);
 }
 
 TEST(StopSignals, LeavesProfilingSignalToTheProfiler) {
