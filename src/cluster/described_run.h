@@ -40,6 +40,7 @@ struct DescribedRun {
   double tokens = 0;            // tokens of all ranks per step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;
+  bool recomputes_cheap_ops = false;  // because the rank would not fit otherwise; only laptime does
 };
 
 DescribedRun described(const PublishedRun& run);

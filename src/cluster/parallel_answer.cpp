@@ -37,7 +37,7 @@ double exposed_share(const ParallelPlan& plan) {
 
 std::string fit_words(const ParallelPlan& plan) {
   if (!plan.refusal.empty()) return plan.refusal;
-  if (plan.fits()) return plan.recomputes_cheap_ops ? "yes, recompute: cheap ops" : "yes";
+  if (plan.fits()) return plan.run.recomputes_cheap_ops ? "yes, recompute: cheap ops" : "yes";
   const std::string excess = format_bytes(static_cast<int64_t>(plan.bytes.total() - plan.available));
   return fmt::format("{} too much", excess);
 }
@@ -88,9 +88,9 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
     cells.emplace_back(Json(plan.fits() ? "yes" : fit_words(plan)), plan.fits() ? fit_words(plan) : "no");
     cells.push_back(plan.remedy.empty() ? TableCell() : TableCell(plan.remedy));
     if (!plan.fits()) {
-      table.notes.push_back(fmt::format("{} {}, {}: {}{}", plan.run.step.layout.ranks, machine_name(plan),
-                                        choice_of(plan).brief(), fit_words(plan),
-                                        plan.remedy.empty() ? "" : "; fits with " + plan.remedy));
+      table.notes.push_back(fmt::format("{}{}{} {}, {}: {}{}", plan.point, plan.point.empty() ? "" : ": ",
+                                        plan.run.step.layout.ranks, machine_name(plan), choice_of(plan).brief(),
+                                        fit_words(plan), plan.remedy.empty() ? "" : "; fits with " + plan.remedy));
     }
     table.add(std::move(cells));
   }

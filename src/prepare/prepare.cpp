@@ -49,6 +49,7 @@ void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);
   prepared.recompute = fit_recompute(prepared.config, prepared.bound, choose);
+  if (options.recomputes_cheap_ops) prepared.recompute.rule.local = true;
   prepared.graph = lowered_graph(prepared.config, prepared.recompute.rule, options.outputs, options.observer);
   if (!options.pins_may_miss) check_pinned(prepared.graph, kernels, prepared.choices);
   prepared.plan = make_plan(prepared.graph, choose);
@@ -81,7 +82,8 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
   plan_with_choices(prepared, options);
   if (prepared.shortage.empty() || !may_fit_with_less_workspace(prepared)) return prepared;
   // The fastest kernels may need more workspace than is available; the point may still fit with other kernels.
-  const PrepareOptions unobserved{.outputs = options.outputs, .pins_may_miss = options.pins_may_miss};
+  PrepareOptions unobserved = options;
+  unobserved.observer = {};
   for (const bool saves_memory : {false, true}) {
     if (!saves_memory && prepared.choices.measured.empty()) continue;
     Prepared lean = prepared;
