@@ -117,7 +117,6 @@ Launches planned_launches(DescribedRun run, int64_t micro_batches) {
   for (const PlanStep& step : share.plan.steps) {
     if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
     const bool in_layer = step.region.layer >= 0;
-    if (is_fused(step, run.program)) continue;
     auto bytes = static_cast<double>(step.bytes);
     const bool is_update = step.phase == Phase::kOptimizer || adds_gradients(share.plan, step);
     if (is_update) {
