@@ -195,6 +195,8 @@ void describe_edition(const PublishedRun& run, DescribedRun& described) {
   described.step.d_model = static_cast<double>(model.d_model);
   described.step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
   described.step.parameters = static_cast<double>(summarize(model).parameter_count);
+  const auto table = static_cast<double>(model.vocab_size * model.d_model);
+  described.counted_parameters = described.step.parameters - (model.weight_tie ? 0 : table);
 }
 
 void describe_model(const PublishedRun& run, DescribedRun& described) {
