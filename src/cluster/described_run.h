@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cluster/published_run.h"
 #include "config/machine.h"
