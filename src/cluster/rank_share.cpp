@@ -8,8 +8,8 @@
 #include "cluster/planned_activations.h"
 #include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
+#include "prepare/prepare.h"
 #include "prepare/resolved_point.h"
-#include "prepare/time_forecast.h"
 
 namespace laptime {
 namespace {

@@ -10,9 +10,9 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cluster/parallel_answer.h"
 #include "cluster/program_memory.h"
 #include "cluster/published_answer.h"
-#include "cluster/rank_answers.h"
 #include "config/fields_json.h"
 #include "config/machine.h"
 #include "config/training_options.h"
@@ -52,8 +52,7 @@ struct PlanOptions {
   ParallelSort by = ParallelSort::kTime;
   TrainingOptions training;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Plan", visit);
     const auto of_ranks = own_options("Ranks", visit);
     own("view", "what to show for a single point", self.view);
@@ -154,7 +153,6 @@ PlanCommand parse_plan(const CommandWords& words) {
   return command;
 }
 
-// Predicts every published figure; the files of figures state the models, machines and options.
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   std::vector<UsedFile> used;
   std::vector<PublishedRun> runs;
@@ -171,12 +169,10 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json; a chart: --html");
   // A page on standard output takes the place of the tables there.
   const bool shows_tables = !html || html->is_file() || !is_standard_output(config.output_file);
-  const auto show_tables = [&] {
-    output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
+  if (shows_tables) {
+    output.end(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
                                                   : published_answer(predicted, options.published, config.verbose));
-    output.finish();
-  };
-  if (shows_tables) until_reader_goes(show_tables);
+  }
   if (html) {
     html->write(filled_page("published.js", published_page(predicted, options.published)));
     print_message(fmt::format("page written to {}", html->text()));
@@ -323,8 +319,7 @@ struct ExplainOptions {
   ExplainView view = ExplainView::kSummary;
   Program program = Program::kLaptime;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Explain", visit);
     own("dump", "print the graph after each pass, or the plan, instead of the summary", self.dump);
     own("view", "what to show for each point", self.view);
