@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -124,14 +123,9 @@ std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankP
 // rank 0.
 void end_ranks(const RankPipes& pipes);
 
-// For use in a visit_fields(): declares options of a single command, which its help lists in one group.
-//
-//   const auto own = own_options("Plan", visit);
-//   own("view", "what to show for a single point", self.view);
-//
-// Each option takes one value and is not stored in records; `more` sets further members of the Option.
-template <class Visit>
-auto own_options(std::string_view group, Visit& visit) {
+// For use in a visit_fields(): returns a function that declares options of a single command, which its help lists in
+// one group. Each option takes one value and is not stored in records; `more` sets further members of the Option.
+auto own_options(std::string_view group, auto& visit) {
   return [group, &visit](std::string_view flag, std::string_view help, auto& field, Option more = {}) {
     more.flag = more.key = flag;
     more.group = group;

@@ -49,8 +49,7 @@ void write_output(std::string_view text);  // to standard output
 
 // Calls write(), and goes on if the reader of standard output has gone. For commands that do more than print: the rest
 // of their work, and the exit code, must not depend on the reader.
-template <class Write>
-void until_reader_goes(const Write& write) {
+void until_reader_goes(const auto& write) {
   try {
     write();
   } catch (const ReaderGone&) {

@@ -19,13 +19,6 @@ namespace {
 
 constexpr size_t kCommandColumn = 13;  // the column at which a command's summary begins
 
-// The column at which an option's meaning begins: a third of the width, within limits.
-size_t word_column(size_t width) {
-  constexpr size_t kLeast = 16;
-  constexpr size_t kMost = 34;
-  return std::clamp(width / 3, kLeast, kMost);
-}
-
 std::string paragraph(std::string_view text, size_t width) { return broken_at_spaces(text, width) + "\n"; }
 
 // The words, then their meaning starting at `column`, or on a new line if the words are too long.
@@ -211,7 +204,8 @@ std::string program_help(size_t width) {
 
 std::string command_help(const Command& command, size_t width) {
   const Sections sections = sections_of(command);
-  const size_t column = word_column(width);
+  constexpr size_t kLeast = 16, kMost = 34;
+  const size_t column = std::clamp(width / 3, kLeast, kMost);  // where an option's meaning begins
   std::string text = paragraph(fmt::format("laptime {}: {}", command.name, command.summary), width);
   text +=
       fmt::format("\nUsage: laptime {}{}{}\n", command.name, command.arguments.empty() ? "" : " ", command.arguments);

@@ -36,10 +36,6 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return exists ? fs::is_regular_file(a, error) && fs::equivalent(a, b, error) : followed(a) == followed(b);
 }
 
-bool is_descriptor_of(int descriptor, const fs::path& path) {
-  return same_file(fmt::format("/proc/self/fd/{}", descriptor), path);
-}
-
 constexpr std::string_view kSweepColumn = "sweep";
 
 // Whether a filter selects runs or sweeps by name, in which case records of `laptime calibrate` may match too.
@@ -122,11 +118,9 @@ std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& d
   return rows;
 }
 
-bool is_of_sweep(std::string_view flag) { return is_among(flag, sweep_flags()); }
-
 void set_given(Sweep& sweep, const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
-    if (!is_of_sweep(given.flag)) continue;
+    if (!is_among(given.flag, sweep_flags())) continue;
     const std::optional<Option> option = find_option<RunConfig>(given.flag);
     const bool is_list = option && option->axis;
     set_option(sweep, given.flag, fmt::format("--{}", given.flag),
@@ -214,8 +208,8 @@ std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
 
 void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& used) {
   for (const UsedFile& file : used) {
-    const bool is_output = is_descriptor_of(STDOUT_FILENO, file.path);
-    const bool is_error = is_descriptor_of(STDERR_FILENO, file.path);
+    const bool is_output = same_file("/proc/self/fd/1", file.path);
+    const bool is_error = same_file("/proc/self/fd/2", file.path);
     // Keeps the error message itself out of the file.
     if (is_error) dup2(is_output ? STDIN_FILENO : STDOUT_FILENO, STDERR_FILENO);
     if (is_error || is_output) {

@@ -26,8 +26,7 @@ namespace laptime {
 struct SweepSource {
   std::string config;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Sweep", visit);
     own("config",
         "a built-in sweep by name (laptime list sweeps), or your own TOML file with the same "
@@ -40,7 +39,6 @@ struct SweepSource {
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points = option_rows<RunConfig>());
 // Shows the values of `defaults` as the options' defaults.
 std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults);
-bool is_of_sweep(std::string_view flag);  // whether the flag is an option of a sweep
 
 // Options given on the command line replace those of the sweep.
 void set_given(Sweep& sweep, const CommandWords& words);
@@ -118,8 +116,7 @@ struct ShowOptions {
   std::string run;    // a run's name, or part of one; empty: every run
   bool last = false;  // only records of the most recent run
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Records", visit);
     own("run",
         "only records of the run with this name or, if there is none, of runs whose name contains this text; "

@@ -8,8 +8,8 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "config/label.h"
 #include "report/columns.h"
-#include "report/names.h"
 #include "report/words.h"
 #include "table/text.h"
 
@@ -154,6 +154,13 @@ std::string AnswerOutput::document() const {
 void AnswerOutput::finish() {
   if (!is_live()) return destination_.write(document());
   if (!hint_.empty()) write_line(hint_);
+}
+
+void AnswerOutput::end(PointAnswer answer) {
+  until_reader_goes([&] {
+    add(std::move(answer));
+    finish();
+  });
 }
 
 std::string json_list(const std::vector<std::string>& values) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <span>
@@ -63,8 +62,9 @@ class AnswerOutput {
   // Throws Error for a format that answers do not support and for a file that cannot be written.
   explicit AnswerOutput(const OutputConfig& config);
 
-  void add(PointAnswer answer);                             // throws OutputLost
-  void finish();                                            // throws OutputLost
+  void add(PointAnswer answer);  // throws OutputLost
+  void finish();                 // throws OutputLost
+  void end(PointAnswer answer);  // adds the last answer and finishes; goes on if the reader has gone
   void hint(std::string line) { hint_ = std::move(line); }  // a last line, shown only to people
 
  private:

@@ -40,6 +40,9 @@ std::string rough_time(Seconds time);  // "45 s", "12 min", "3.5 h"
 class ProgressLine {
  public:
   explicit ProgressLine(const OutputStream& stream) : stream_(stream) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
 
   // `now` must not decrease within a point. If the output is not a terminal, a new `point` is shown at once, and
   // updates of the same point every kPlainInterval.
@@ -62,9 +65,6 @@ class PlanningLine {
  public:
   PlanningLine(const OutputStream& stream, std::vector<std::string> names)
       : stream_(stream), names_(std::move(names)), begun_(host_now()), line_(stream) {}
-  ~PlanningLine() { clear(); }
-  PlanningLine(const PlanningLine&) = delete;
-  PlanningLine& operator=(const PlanningLine&) = delete;
 
   // `stage` names the current work on the point, for example "plan". Call show() again before each plan of a search.
   void show(size_t point, const char* stage) { show(point, stage, host_now() - begun_); }
@@ -88,8 +88,7 @@ struct PlannedCount {
 // Calls take(plan(point, stage)) for each point in turn until all are planned or the user asks to stop, and returns how
 // many were planned. A plan with a record may have failed. A line shows the point being planned, and is cleared before
 // `take` may write.
-template <class Plan, class Take>
-PlannedCount plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
+PlannedCount plan_each(const std::vector<ResolvedPoint>& points, const auto& plan, const auto& take) {
   const StopSignals signals;
   PlanningLine line(standard_error(), spoken_points(points));
   PlannedCount planned;

@@ -19,13 +19,6 @@
 namespace laptime {
 namespace {
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return lower;
-}
-
 bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -38,7 +31,7 @@ class JoinedWords {
  public:
   explicit JoinedWords(std::string_view text) {
     bool is_inside = false;
-    for (const char c : lower_case(text)) {
+    for (const char c : lowered(text)) {
       const bool is_part = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
       if (is_part) {
         begins_.push_back(!is_inside);
@@ -93,7 +86,7 @@ int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
 // The parallel layout, as far as the description states it. Throws Error if the layout does not match the number of
 // ranks or uses expert parallelism.
 ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
-  const std::string words = lower_case(run.parallelism);
+  const std::string words = lowered(run.parallelism);
   ParallelLayout layout;
   if (has(words, "ep=") && number_of(words, "ep").value_or(1) > 1) throw Error("expert parallelism is not predicted");
   layout.tensor = std::max<int64_t>(1, number_of(words, "tp").value_or(1));
@@ -147,12 +140,12 @@ Framework framework_of(std::string_view mode) {
 
 // True if the description says that the layout of the model is not stated.
 bool leaves_open(const PublishedRun& run) {
-  const std::string words = lower_case(run.parallelism);
+  const std::string words = lowered(run.parallelism);
   return has(words, "not stated") && !has(words, "data parallel");
 }
 
 AttentionKernel attention_of(const PublishedRun& run, std::string_view mode, const DescribedRun& described) {
-  const std::string words = lower_case(run.flash_attention);
+  const std::string words = lowered(run.flash_attention);
   if (words == kUsualAttention) {
     // The names that peers/ and transformers give to implementations with PyTorch's attention (SDPA).
     return has_any(mode, {"sdpa", "flash", "tuned"}) ? AttentionKernel::kSecond
@@ -195,11 +188,13 @@ void describe_edition(const PublishedRun& run, DescribedRun& described) {
   described.step.d_model = static_cast<double>(model.d_model);
   described.step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
   described.step.parameters = static_cast<double>(summarize(model).parameter_count);
+  const auto table = static_cast<double>(model.vocab_size * model.d_model);
+  described.counted_parameters = described.step.parameters - (model.weight_tie ? 0 : table);
 }
 
 void describe_model(const PublishedRun& run, DescribedRun& described) {
   if (run.model_family.starts_with(kEditionFamily)) return describe_edition(run, described);
-  const std::string family = lower_case(run.model_family + " " + run.model_name);
+  const std::string family = lowered(run.model_family + " " + run.model_name);
   if (has_any(family, {"moe", "mixtral", "mixture", "deepseek-v", "8x7b", "8x22b", "expert"}))
     throw Error("mixtures of experts are not predicted");
   const int64_t layers = count_in(run.layers);
@@ -318,7 +313,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
 
 void describe(const PublishedRun& run, DescribedRun& described) {
   if (!run.refusal.empty()) throw Error(run.refusal);
-  const std::string mode = lower_case(run.mode);
+  const std::string mode = lowered(run.mode);
   const DataSheet* machine = machine_of_words(run.hardware);
   if (machine == nullptr && has(run.hardware, "not named")) machine = machine_of_words(run.note);
   if (machine == nullptr) throw Error(fmt::format("no machine file describes {}", quote(run.hardware)));
@@ -327,11 +322,11 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   RunConfig& config = described.config;
   config.device = fmt::format("{}{}", kMachinePrefix, machine->name);
   described.step.layout = layout_of(run, mode);
-  described.step.checkpointing = checkpointing_of(lower_case(run.activation_checkpointing));
+  described.step.checkpointing = checkpointing_of(lowered(run.activation_checkpointing));
   described.step.network_bandwidth = network_of(run.interconnect);
   describe_batch(run, described);
 
-  const std::string dtype = lower_case(run.dtype);
+  const std::string dtype = lowered(run.dtype);
   const std::string_view arithmetic = std::string_view(dtype).substr(0, dtype.find(','));
   if (has_any(dtype, {"fp4", "nvfp4"})) described.product_bits = 4;
   if (has_any(dtype, {"fp8", "float8"})) described.product_bits = 8;
@@ -349,7 +344,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.compiles_loss = !has(mode, "loss not compiled");
   // Until version 2.5 added enable_gqa, PyTorch's attention (SDPA) needed as many key heads as query heads. Other
   // kernels accept fewer key heads.
-  described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
+  described.repeats_heads = described.program != Program::kMegatron && has(lowered(run.flash_attention), "sdpa");
   if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
   described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});
   described.all_16_bits = has_any(dtype, {"adam in bf16", "true"});
@@ -360,7 +355,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   const std::string_view note = run.note;
   if (has_any(note, {"optimizer Muon", "optimizer SOAP", "optimizer Distributed", "optimizer AdamW or"}))
     throw Error("an optimizer other than Adam is not predicted");
-  const std::string counts = lower_case(note);
+  const std::string counts = lowered(note);
   if (has_any(counts, {"leaves attention out", "without attention"})) {
     described.counted_attention = CountedAttention::kNone;
   } else if (has(counts, "causal") && !has(counts, "non-causal")) {

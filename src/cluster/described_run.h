@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cluster/published_run.h"
 #include "config/machine.h"
@@ -40,6 +39,7 @@ struct DescribedRun {
   double tokens = 0;            // tokens of all ranks per step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;
+  bool recomputes_cheap_ops = false;  // because the rank would not fit otherwise; only laptime does
 };
 
 DescribedRun described(const PublishedRun& run);

@@ -1,4 +1,4 @@
-// Formats plans for several ranks as lines and tables.
+// Plans points on several ranks, and formats the plans as lines and tables.
 #include "cluster/parallel_answer.h"
 
 #include <fmt/format.h>
@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "analysis/plan_findings.h"
+#include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "config/label.h"
 #include "report/words.h"
 #include "table/value_text.h"
 
@@ -37,7 +39,7 @@ double exposed_share(const ParallelPlan& plan) {
 
 std::string fit_words(const ParallelPlan& plan) {
   if (!plan.refusal.empty()) return plan.refusal;
-  if (plan.fits()) return plan.recomputes_cheap_ops ? "yes, recompute: cheap ops" : "yes";
+  if (plan.fits()) return plan.run.recomputes_cheap_ops ? "yes, recompute: cheap ops" : "yes";
   const std::string excess = format_bytes(static_cast<int64_t>(plan.bytes.total() - plan.available));
   return fmt::format("{} too much", excess);
 }
@@ -88,9 +90,9 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
     cells.emplace_back(Json(plan.fits() ? "yes" : fit_words(plan)), plan.fits() ? fit_words(plan) : "no");
     cells.push_back(plan.remedy.empty() ? TableCell() : TableCell(plan.remedy));
     if (!plan.fits()) {
-      table.notes.push_back(fmt::format("{} {}, {}: {}{}", plan.run.step.layout.ranks, machine_name(plan),
-                                        choice_of(plan).brief(), fit_words(plan),
-                                        plan.remedy.empty() ? "" : "; fits with " + plan.remedy));
+      table.notes.push_back(fmt::format("{}{}{} {}, {}: {}{}", plan.point, plan.point.empty() ? "" : ": ",
+                                        plan.run.step.layout.ranks, machine_name(plan), choice_of(plan).brief(),
+                                        fit_words(plan), plan.remedy.empty() ? "" : "; fits with " + plan.remedy));
     }
     table.add(std::move(cells));
   }
@@ -145,6 +147,68 @@ std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
     return fmt::format("same time, {} more", format_bytes(static_cast<int64_t>(bytes)));
   const std::string time = fmt::format("{} time", change_text(slower));
   return reasons.empty() ? time : fmt::format("{}: {}", time, joined(reasons, ", "));
+}
+
+Checkpointing checkpointing_of(const RunConfig& config) {
+  if (config.recompute == "none") return Checkpointing::kNone;
+  if (config.recompute == "block") return Checkpointing::kFull;
+  throw Error::format("laptime plan: --recompute {}: not supported with several ranks; use none or block",
+                      config.recompute);
+}
+
+// Throws Error if a point is not a whole step, or keeps its gradients for the next step.
+void require_steps(const std::vector<ResolvedPoint>& points) {
+  for (const ResolvedPoint& point : points) {
+    if (point.config.pass != Pass::kStep)
+      throw Error::format(
+          "laptime plan: --pass {}: only whole steps are predicted for several ranks; use --pass step, or leave out "
+          "--ranks",
+          name_of(point.config.pass));
+    if (point.config.accumulate) throw Error("laptime plan: --ranks excludes --accumulate; use --micro-batches");
+  }
+}
+
+std::vector<ParallelLayout> layouts_of(const RankQuestion& question) {
+  std::vector<ParallelLayout> layouts;
+  for (const int64_t ranks : question.ranks) {
+    for (const Shard shard : question.shards) {
+      for (const int64_t tensor : question.tensors) {
+        for (const int64_t pipeline : question.pipelines)
+          layouts.push_back({.ranks = ranks, .tensor = tensor, .pipeline = pipeline, .shard = shard});
+      }
+    }
+  }
+  return layouts;
+}
+
+// Names the points by the words that they do not share, without the device, which has its own column.
+std::vector<std::string> names_of(const std::vector<ResolvedPoint>& points) {
+  const std::vector<std::string> names = mapped(
+      points, [](const ResolvedPoint& point) { return without_words(point.name, "device:" + point.config.device); });
+  if (std::ranges::count(names, names.front()) == std::ssize(names)) return std::vector<std::string>(names.size());
+  const std::string common = common_words(names);
+  return mapped(names, [&](const std::string& name) { return spoken_name(name, common); });
+}
+
+ParallelPlan refused_plan(const ResolvedPoint& point, int64_t ranks) {
+  ParallelPlan plan;
+  plan.run.config = point.config;
+  plan.run.step.layout.ranks = ranks;
+  plan.refusal = point.refusal;
+  return plan;
+}
+
+// The plans with all layouts.
+std::vector<ParallelPlan> plans_of(const ResolvedPoint& point, const RankQuestion& question, SharePlans& shares) {
+  ParallelChoice choice{.layout = {}, .micro_batches = point.config.micro_batches};
+  if (question.follows_recompute) choice.checkpointing = checkpointing_of(point.config);
+  std::vector<ParallelPlan> plans;
+  for (const ParallelLayout& layout : layouts_of(question)) {
+    choice.layout = layout;
+    ParallelPlan& plan = plans.emplace_back(plan_parallel(point.config, question.program, choice, shares));
+    if (plan.refusal.empty() && !plan.fits()) plan.remedy = remedy_of(point.config, question.program, choice, shares);
+  }
+  return plans;
 }
 
 // Says why there is no plan.
@@ -209,6 +273,46 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   answer.show(std::move(next));
   answer.parts.push_back({.table = plan_table(shown, query), .for_people = query.verbose});
   return answer;
+}
+
+std::vector<PointAnswer> rank_answers(const RankQuestion& question, const ParallelQuery& query) {
+  require_steps(question.points);
+  SharePlans shares;
+  std::vector<ParallelPlan> plans;
+  std::vector<std::vector<ParallelPlan>> searches;
+  const std::vector<std::string> names = names_of(question.points);
+  for (size_t i = 0; i < question.points.size(); ++i) {
+    const ResolvedPoint& point = question.points[i];
+    const auto add = [&](ParallelPlan plan) {
+      plan.point = names[i];
+      plans.push_back(std::move(plan));
+    };
+    if (!point.refusal.empty()) {
+      add(refused_plan(point, question.ranks.front()));
+    } else if (!question.searches) {
+      for (ParallelPlan& plan : plans_of(point, question, shares)) add(std::move(plan));
+    } else {
+      for (const int64_t ranks : question.ranks) {
+        std::vector<ParallelPlan>& found =
+            searches.emplace_back(best_plans(point.config, question.program, ranks, shares));
+        for (ParallelPlan& plan : found) plan.point = names[i];
+        if (!found.empty()) plans.push_back(found.front());
+      }
+    }
+  }
+  // Compares the results of several searches before it shows each. Among layouts of one device, the fastest is also the
+  // cheapest, so only the comparison is by cost.
+  ParallelQuery of_search = query;
+  const bool compares = !question.searches || plans.size() > 1;
+  if (plans.size() > 1) of_search.sort = ParallelSort::kTime;
+  std::vector<PointAnswer> answers;
+  if (compares) answers.push_back(parallel_answer(std::move(plans), query));
+  for (const std::vector<ParallelPlan>& search : searches) {
+    // The comparison has stated why nothing can be predicted.
+    if (!compares || search.empty() || search.front().refusal.empty())
+      answers.push_back(best_answer(search, of_search));
+  }
+  return answers;
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// parallel_answer: plans for several ranks as lines and tables, for `laptime plan --ranks`; and the prices of devices.
+// parallel_answer: steps of several ranks planned and shown, for `laptime plan --ranks`; and the prices of devices.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 #include "cluster/parallel_plan.h"
 #include "config/option.h"
+#include "prepare/resolved_point.h"
 #include "report/answer.h"
 
 namespace laptime {
@@ -48,5 +49,21 @@ PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery
 // Shows the result of best_plans for one point and number of ranks: the fastest plan that fits, or the smallest if none
 // fits, and why the next three are worse.
 PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQuery& query);
+
+struct RankQuestion {
+  std::vector<ResolvedPoint> points{};  // steps of a single rank on described machines
+  // Each point is planned with every combination of these. A search ignores all but the numbers of ranks.
+  std::vector<int64_t> ranks;
+  std::vector<Shard> shards;
+  std::vector<int64_t> tensors, pipelines;
+  Program program = Program::kLaptime;
+  bool searches = false;           // finds the best layouts
+  bool follows_recompute = false;  // plans follow --recompute of their points; otherwise they recompute nothing
+};
+
+// A comparison of all plans or, of a search, of the best ones, unless there is only one; then each search. An answer
+// has a reason if none of its plans can be predicted. Throws Error for a point that is not a whole step, that keeps its
+// gradients for the next step, or whose recomputation several ranks do not support.
+std::vector<PointAnswer> rank_answers(const RankQuestion& question, const ParallelQuery& query);
 
 }  // namespace laptime

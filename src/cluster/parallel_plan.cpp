@@ -151,7 +151,6 @@ ParallelChoice choice_of(const ParallelPlan& plan) {
 
 ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans) {
   ParallelPlan plan;
-  plan.batch = config.model.batch_size;
   plan.run.program = program;
   plan.run.config = config;
   plan.run.step.layout = choice.layout;
@@ -164,13 +163,11 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
       plan.available =
           std::min(plan.available, static_cast<double>(parse_bytes("--memory-limit", *config.memory_limit)));
     plan.bytes = bytes_of(plan.run, plans);
-    // A compiled step that would not fit also recomputes cheap ops (prepare/fit_recompute.h). The share of two layers
-    // would fit, so it gets a limit of one byte.
+    // A compiled step that would not fit also recomputes cheap ops (prepare/fit_recompute.h).
     const bool may_recompute =
         program == Program::kLaptime && config.mode == Mode::kCompile && choice.checkpointing == Checkpointing::kNone;
     if (may_recompute && plan.bytes.total() > plan.available) {
-      plan.recomputes_cheap_ops = true;
-      plan.run.config.memory_limit = "1B";
+      plan.run.recomputes_cheap_ops = true;
       plan.bytes = bytes_of(plan.run, plans);
     }
     plan.time = time_of(plan.run, plans);

@@ -18,14 +18,12 @@ inline constexpr double kSameTime = 1e-3;
 struct ParallelPlan {
   std::string point{};  // settings that distinguish its point: "ctx 256, bfloat16"; empty if all points share them
   DescribedRun run;
-  int64_t batch = 0;      // sequences of all ranks in a step
   std::string refusal{};  // why the plan cannot be predicted; empty if it can
   ParallelTime time{};
   std::optional<double> low{}, high{};  // 90 % interval of the time, from known runs; none without comparable runs
   RankBytes bytes{};
-  bool recomputes_cheap_ops = false;  // because the rank would not fit otherwise
-  double available = 0;               // bytes of a device that a program may use; at most --memory-limit
-  std::string remedy{};               // options that make the plan fit; empty if it fits, or if no options help
+  double available = 0;  // bytes of a device that a program may use; at most --memory-limit
+  std::string remedy{};  // options that make the plan fit; empty if it fits, or if no options help
 
   bool fits() const { return refusal.empty() && bytes.total() <= available; }
   double tokens_per_second() const { return run.tokens / time.step; }

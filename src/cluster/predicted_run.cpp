@@ -2,8 +2,7 @@
 #include "cluster/predicted_run.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -15,36 +14,6 @@ namespace {
 // Published peaks of memory lie between these multiples of the prediction (docs/predictions.md).
 constexpr double kMemoryLow = 0.9;
 constexpr double kMemoryHigh = 1.25;
-
-// The quantity that a figure states: a time, a rate that follows from the time of a step, or peak memory.
-enum class Quantity : uint8_t {
-  kTokensOfRank,
-  kTokens,
-  kFlops,
-  kMfu,
-  kHfu,
-  kStep,
-  kForward,
-  kBackward,
-  kForwardBackward,
-  kMemory
-};
-
-std::optional<Quantity> quantity_of(std::string_view word) {
-  static const std::map<std::string_view, Quantity> kQuantities{{"tokens_per_s_per_gpu", Quantity::kTokensOfRank},
-                                                                {"tokens_per_s", Quantity::kTokens},
-                                                                {"tflops_per_gpu", Quantity::kFlops},
-                                                                {"mfu", Quantity::kMfu},
-                                                                {"hfu", Quantity::kHfu},
-                                                                {"step_time_s", Quantity::kStep},
-                                                                {"forward_time_s", Quantity::kForward},
-                                                                {"inference_time_s", Quantity::kForward},
-                                                                {"backward_time_s", Quantity::kBackward},
-                                                                {"forward_backward_time_s", Quantity::kForwardBackward},
-                                                                {"peak_memory_gib", Quantity::kMemory}};
-  const auto found = kQuantities.find(word);
-  return found == kQuantities.end() ? std::nullopt : std::optional(found->second);
-}
 
 // FLOPs per token as the source counts them, including recomputed FLOPs if `executes`.
 double flops_of_token(const DescribedRun& run, bool executes) {
@@ -60,43 +29,41 @@ double flops_of_token(const DescribedRun& run, bool executes) {
   return parameters * (1 + (recomputes_all ? again : 0)) + attention * (1 + (recomputes_attention ? again : 0));
 }
 
-double peak_of(const DescribedRun& run, const DataSheet& machine) {
+double peak_of(const DescribedRun& run) {
+  const DataSheet machine = machine_of(run);
   if (run.product_bits == 4 && machine.float4 > 0) return machine.float4;
   if (run.product_bits < 16 && machine.float8 > 0) return machine.float8;
   if (run.config.dtype == Precision::kTf32) return machine.tf32;
   return is_mixed(run.config.dtype) ? machine.bfloat16 : machine.float32;
 }
 
-// Returns the product of the quantity and the seconds of a step, or 0 if the quantity is a time or memory.
-double work_of_quantity(Quantity quantity, const DescribedRun& run, const DataSheet& machine) {
-  const auto ranks = static_cast<double>(run.step.layout.ranks);
-  switch (quantity) {
-    case Quantity::kTokens: return run.tokens;
-    case Quantity::kTokensOfRank: return run.tokens / ranks;
-    case Quantity::kFlops: return run.tokens / ranks * flops_of_token(run, false) / 1e12;
-    case Quantity::kMfu: return run.tokens / ranks * flops_of_token(run, false) / peak_of(run, machine);
-    case Quantity::kHfu: return run.tokens / ranks * flops_of_token(run, true) / peak_of(run, machine);
-    case Quantity::kStep:
-    case Quantity::kForward:
-    case Quantity::kBackward:
-    case Quantity::kForwardBackward:
-    case Quantity::kMemory: break;
-  }
-  return 0;
-}
+double tokens_of_rank(const DescribedRun& run) { return run.tokens / static_cast<double>(run.step.layout.ranks); }
 
-double seconds_of(Quantity quantity, const ParallelTime& time) {
-  if (quantity == Quantity::kForward) return time.forward;
-  if (quantity == Quantity::kBackward) return time.backward;
-  if (quantity == Quantity::kForwardBackward) return time.step - time.optimizer;
-  return time.step;
-}
+double step_seconds(const ParallelTime& time) { return time.step; }
+double forward_seconds(const ParallelTime& time) { return time.forward; }
 
-}  // namespace
+// A figure that a source states: a time, a rate that follows from the time of a step, or peak memory.
+struct Quantity {
+  std::string_view word;
+  double (*seconds)(const ParallelTime& time) = nullptr;  // null for memory
+  double (*work)(const DescribedRun& run) = nullptr;      // a rate times the seconds of a step; null for a time
+};
 
-double PredictedRun::value() const { return *number_in(run.value); }
-
-namespace {
+constexpr std::array kQuantities{
+    Quantity{"tokens_per_s", step_seconds, [](const DescribedRun& run) { return run.tokens; }},
+    Quantity{"tokens_per_s_per_gpu", step_seconds, tokens_of_rank},
+    Quantity{"tflops_per_gpu", step_seconds,
+             [](const DescribedRun& run) { return tokens_of_rank(run) * flops_of_token(run, false) / 1e12; }},
+    Quantity{"mfu", step_seconds,
+             [](const DescribedRun& run) { return tokens_of_rank(run) * flops_of_token(run, false) / peak_of(run); }},
+    Quantity{"hfu", step_seconds,
+             [](const DescribedRun& run) { return tokens_of_rank(run) * flops_of_token(run, true) / peak_of(run); }},
+    Quantity{"step_time_s", step_seconds},
+    Quantity{"forward_time_s", forward_seconds},
+    Quantity{"inference_time_s", forward_seconds},
+    Quantity{"backward_time_s", [](const ParallelTime& time) { return time.backward; }},
+    Quantity{"forward_backward_time_s", [](const ParallelTime& time) { return time.step - time.optimizer; }},
+    Quantity{"peak_memory_gib"}};
 
 // The predicted peak of reserved memory if the source states reserved memory, otherwise of allocated memory.
 double predicted_gibibytes(const PredictedRun& run, SharePlans& plans) {
@@ -105,9 +72,9 @@ double predicted_gibibytes(const PredictedRun& run, SharePlans& plans) {
   return (run.run.note.find("reserved") != std::string::npos ? bytes.reserved() : bytes.allocated()) / kGibibyte;
 }
 
-void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {
+void predict_figure(PredictedRun& one, const Quantity& quantity, SharePlans& plans) {
   const DescribedRun& described = one.described;
-  if (quantity == Quantity::kMemory) {
+  if (quantity.seconds == nullptr) {
     one.predicted = predicted_gibibytes(one, plans);
     one.low = *one.predicted * kMemoryLow;
     one.high = *one.predicted * kMemoryHigh;
@@ -115,9 +82,9 @@ void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {
   }
   one.share = plans.index_of(described);
   one.time = time_of(described, plans);
-  const double seconds = seconds_of(quantity, *one.time);
-  const double total = work_of_quantity(quantity, described, machine_of(described));
-  const auto of = [&](double time) { return total > 0 ? total / time : time; };
+  const double seconds = quantity.seconds(*one.time);
+  const double work = quantity.work == nullptr ? 0 : quantity.work(described);
+  const auto of = [&](double time) { return work > 0 ? work / time : time; };
   one.predicted = of(seconds);
   one.published_seconds = of(one.value());
   one.predicted_seconds = seconds;
@@ -129,6 +96,8 @@ void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {
 
 }  // namespace
 
+double PredictedRun::value() const { return *number_in(run.value); }
+
 PredictedRuns predict_runs(std::vector<PublishedRun> runs) {
   PredictedRuns all;
   all.runs.reserve(runs.size());
@@ -138,8 +107,8 @@ PredictedRuns predict_runs(std::vector<PublishedRun> runs) {
     one.run = std::move(run);
     one.described = described(one.run);
     one.refusal = one.described.refusal;
-    const std::optional<Quantity> quantity = quantity_of(one.run.quantity);
-    if (one.refusal.empty() && !quantity)
+    const auto quantity = std::ranges::find(kQuantities, one.run.quantity, &Quantity::word);
+    if (one.refusal.empty() && quantity == kQuantities.end())
       one.refusal = fmt::format("the quantity {} is not predicted", quote(one.run.quantity));
     if (one.refusal.empty()) {
       try {

@@ -1,27 +1,27 @@
 // Plans a point as the step of a single rank, for its memory.
 #include "cluster/program_memory.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/units.h"
+#include "base/words.h"
+#include "report/answer.h"
 
 namespace laptime {
 namespace {
 
 // The step as one rank. `config` may have any batch: the largest micro-batch counts.
 std::optional<ParallelPlan> plan_alone(RunConfig config, Program program, SharePlans& plans) {
-  const std::string& recompute = config.recompute;
-  const bool is_auto = recompute == "auto";
-  if (config.pass != Pass::kStep || config.accumulate || config.optimizer_in_backward ||
-      !(is_auto || recompute == "none" || recompute == "block"))
+  const bool is_auto = config.recompute == "auto";
+  if (program == Program::kLaptime || config.pass != Pass::kStep || config.accumulate || config.optimizer_in_backward ||
+      !(is_auto || config.recompute == "none" || config.recompute == "block"))
     return std::nullopt;
-  // as_program() turns a kept flash attention into an empty place in the list of lowered composites.
-  constexpr std::string_view kFlashAttention = "scaled_dot_product_attention";
-  if (config.lower && config.lower->find(kFlashAttention) == std::string::npos) config.keep = kFlashAttention;
   const int64_t micro_batches = config.micro_batches;
   config.model.batch_size = (config.model.batch_size + micro_batches - 1) / micro_batches * micro_batches;
   ParallelChoice choice{.layout = {}, .micro_batches = micro_batches};
-  if (recompute == "block") choice.checkpointing = Checkpointing::kFull;
+  if (config.recompute == "block") choice.checkpointing = Checkpointing::kFull;
   ParallelPlan plan = plan_parallel(config, program, choice, plans);
   if (is_auto && plan.refusal.empty() && !plan.fits()) {
     choice.checkpointing = Checkpointing::kFull;
@@ -30,35 +30,97 @@ std::optional<ParallelPlan> plan_alone(RunConfig config, Program program, ShareP
   return plan.refusal.empty() ? std::optional(std::move(plan)) : std::nullopt;
 }
 
+bool recomputes(const ParallelPlan& plan) { return plan.run.step.checkpointing == Checkpointing::kFull; }
+
+std::string recompute_of(const ParallelPlan& plan) { return recomputes(plan) ? "block" : "none"; }
+
+int64_t whole_bytes(double bytes) { return std::llround(std::floor(bytes)); }
+
+// Why the step does not fit; empty if it does.
+std::string shortage_of(const ParallelPlan& plan) {
+  return plan.fits() ? ""
+                     : fmt::format("predicted: {} needed, {} available", format_bytes(whole_bytes(plan.bytes.total())),
+                                   format_bytes(whole_bytes(plan.available)));
+}
+
+// The bytes of each part that needs any, the largest first.
+std::vector<std::pair<std::string_view, double>> parts_of(const RankBytes& bytes) {
+  std::vector<std::pair<std::string_view, double>> parts{{"parameters", bytes.parameters},
+                                                         {"gradients", bytes.gradients},
+                                                         {"optimizer state", bytes.optimizer},
+                                                         {"copies of parameters, buckets of gradients", bytes.gathered},
+                                                         {"activations", bytes.activations},
+                                                         {"loss", bytes.loss},
+                                                         {"device context and gaps", bytes.framework}};
+  std::erase_if(parts, [](const auto& part) { return part.second <= 0; });
+  std::ranges::stable_sort(parts, std::greater{}, [](const auto& part) { return part.second; });
+  return parts;
+}
+
 }  // namespace
+
+ProgramPoint program_point(const ResolvedPoint& given, Program program, SharePlans& plans) {
+  ProgramPoint one{as_program(given, program), std::nullopt};
+  if (!one.point.device) return one;
+  one.rank = plan_alone(given.config, program, plans);
+  if (one.rank) one.point.config.recompute = recompute_of(*one.rank);
+  return one;
+}
 
 std::optional<double> memory_excess(const RunConfig& config, Program program, SharePlans& plans) {
   const std::optional<ParallelPlan> plan = plan_alone(config, program, plans);
   return plan ? std::optional(plan->bytes.total() - plan->available) : std::nullopt;
 }
 
-bool set_memory(const RunConfig& config, Program program, SharePlans& plans, PlannedPoint& planned) {
-  const std::optional<ParallelPlan> plan = plan_alone(config, program, plans);
-  if (!plan) return false;
+void set_memory(const ResolvedPoint& given, const ProgramPoint& one, SharePlans& plans, PlannedPoint& planned) {
+  const ParallelPlan& plan = *one.rank;
   Record& record = planned.record;
-  const int64_t bytes = std::llround(plan->bytes.total());
+  record.config.json()["recompute"] = given.config.recompute;
   record.memory = {};
-  record.memory.predicted_peak_bytes = bytes;
-  record.memory.recompute = plan->run.step.checkpointing == Checkpointing::kFull ? "block" : "none";
-  record.bytes_available = std::llround(std::floor(plan->available));
+  record.memory.predicted_peak_bytes = whole_bytes(plan.bytes.total());
+  record.memory.recompute = recompute_of(plan);
+  record.bytes_available = whole_bytes(plan.available);
   record.bytes_requested.reset();
-  record.reason.clear();
-  record.status = plan->fits() ? Status::kOk : Status::kOutOfMemory;
-  if (plan->fits()) return true;
-  record.bytes_requested = bytes;
-  record.reason =
-      fmt::format("predicted: {} needed, {} available", format_bytes(bytes), format_bytes(*record.bytes_available));
-  if (plan->run.step.checkpointing == Checkpointing::kFull) return true;
-  RunConfig recomputing = config;
+  record.reason = shortage_of(plan);
+  record.status = plan.fits() ? Status::kOk : Status::kOutOfMemory;
+  if (plan.fits()) return;
+  record.bytes_requested = record.memory.predicted_peak_bytes;
+  if (recomputes(plan)) return;
+  RunConfig recomputing = given.config;
   recomputing.recompute = "block";
-  const std::optional<double> excess = memory_excess(recomputing, program, plans);
+  const std::optional<double> excess = memory_excess(recomputing, plan.run.program, plans);
   planned.fitting_recompute = excess && *excess <= 0 ? "block" : "nothing fits";
-  return true;
+}
+
+void set_memory(const ResolvedPoint& given, const ProgramPoint& one, Explanation& explanation) {
+  const ParallelPlan& plan = *one.rank;
+  const RankBytes& bytes = plan.bytes;
+  explanation.config.json()["recompute"] = given.config.recompute;
+  MemoryNeed need;
+  need.predicted_peak_bytes = whole_bytes(bytes.total());
+  need.resident_bytes = whole_bytes(bytes.parameters + bytes.optimizer);
+  need.arena_bytes = need.predicted_peak_bytes - need.resident_bytes;
+  need.live_peak_bytes = whole_bytes(bytes.allocated()) - need.resident_bytes;
+  std::vector<std::string> terms;
+  for (const auto& [name, part] : parts_of(bytes)) {
+    need.parts[std::string(name)] = whole_bytes(part);
+    terms.push_back(fmt::format("{} {}", name, format_bytes(whole_bytes(part))));
+  }
+  need.arithmetic = fmt::format("{} = {}", format_bytes(need.predicted_peak_bytes), joined(terms, " + "));
+  need.available_bytes = whole_bytes(plan.available);
+  need.limit = explanation.memory->limit;
+  need.does_not_fit = shortage_of(plan);
+  explanation.memory = std::move(need);
+}
+
+Table memory_table(const RankBytes& bytes) {
+  Table table{.name = "memory", .columns = columns_from("<part=at the peak; bytes=bytes; share=share")};
+  const auto add = [&](std::string_view part, double of_part) {
+    table.add({std::string(part), whole_bytes(of_part), of_part / bytes.total()});
+  };
+  for (const auto& [name, part] : parts_of(bytes)) add(name, part);
+  add("peak", bytes.total());
+  return table;
 }
 
 }  // namespace laptime

@@ -1,20 +1,37 @@
-// program_memory: the memory that another program needs for a step on one described machine.
+// program_memory: points as other programs run them on one device, and the memory that those programs need.
 #pragma once
 
 #include <optional>
 
 #include "analysis/plan_findings.h"
 #include "cluster/parallel_plan.h"
+#include "prepare/resolved_point.h"
+#include "record/explanation.h"
+#include "table/table.h"
 
 namespace laptime {
 
-// The bytes by which a step of `program` exceeds the device's memory; negative if it fits. `config` must come from
-// as_program(). Returns none for a pass that is not a whole step, and for options that only laptime has: the memory of
-// the program is not known then.
+struct ProgramPoint {
+  // as_program() of the given point. With --recompute auto, recomputes nothing if that fits, otherwise each block.
+  ResolvedPoint point;
+  // The step of a single rank; none if the memory of the program is not known: for laptime, for a pass that is not a
+  // whole step, and for options that only laptime has.
+  std::optional<ParallelPlan> rank;
+};
+
+// Throws Error like as_program().
+ProgramPoint program_point(const ResolvedPoint& given, Program program, SharePlans& plans);
+
+// The bytes by which a step of `program` exceeds the device's memory; negative if it fits, none if unknown. `config` is
+// that of a point before as_program().
 std::optional<double> memory_excess(const RunConfig& config, Program program, SharePlans& plans);
 
-// Replaces the memory of laptime's plan in the record of the point by that of `program`, and with it whether the point
-// fits. Returns false, and changes nothing, if memory_excess() has no value.
-bool set_memory(const RunConfig& config, Program program, SharePlans& plans, PlannedPoint& planned);
+// Replaces the memory of laptime's plan by that of one.rank, which must have a value: in a record with whether the
+// point fits and which recomputation would make it fit, or in an explanation.
+void set_memory(const ResolvedPoint& given, const ProgramPoint& one, SharePlans& plans, PlannedPoint& planned);
+void set_memory(const ResolvedPoint& given, const ProgramPoint& one, Explanation& explanation);
+
+// The peak of a rank by what needs the bytes.
+Table memory_table(const RankBytes& bytes);
 
 }  // namespace laptime

@@ -12,6 +12,7 @@
 
 #include "base/words.h"
 #include "distribution/median.h"
+#include "measure/describe.h"
 #include "table/value_text.h"
 
 namespace laptime {
@@ -86,8 +87,7 @@ Figures predicted_figures(const PredictedRuns& predicted, bool flagged) {
   return figures;
 }
 
-}  // namespace
-
+// For example "pytorch-eager, one GPU".
 std::string program_words(const DescribedRun& run) {
   const ParallelLayout& layout = run.step.layout;
   const bool divides = layout.tensor * layout.pipeline * layout.context > 1;
@@ -97,6 +97,7 @@ std::string program_words(const DescribedRun& run) {
                                        : "data parallel");
 }
 
+// For example "914 of 1120 figures predicted: median error 4.7 %, 90 % within 15 %". Excludes flagged figures.
 std::string published_conclusion(const PredictedRuns& predicted) {
   const Figures figures = predicted_figures(predicted, false);
   const auto counted_figures =
@@ -118,6 +119,8 @@ std::string published_conclusion(const PredictedRuns& predicted) {
                         whole_percent_text(static_cast<double>(inside) / static_cast<double>(ranged)));
   return line;
 }
+
+}  // namespace
 
 PointAnswer published_answer(const PredictedRuns& predicted, const std::string& name, bool verbose) {
   PointAnswer answer{.name = name};
@@ -152,6 +155,32 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
     answer.parts.push_back({.table = std::move(table), .for_people = for_people});
   }
   return answer;
+}
+
+Json published_page(const PredictedRuns& predicted, const std::string& name) {
+  constexpr double kGibibyte = 1 << 30;
+  Json points = Json::array();
+  for (const PredictedRun* one : predicted_figures(predicted, false)) {
+    const RunConfig& config = one->described.config;
+    const double published = one->time ? one->published_seconds : one->value() * kGibibyte;
+    const double predicted_value = one->time ? one->predicted_seconds : *one->predicted * kGibibyte;
+    points.push_back({{"id", one->run.id},
+                      {"model", one->run.model_name},
+                      {"machine", config.device.substr(kMachinePrefix.size())},
+                      {"program", program_words(one->described)},
+                      {"arithmetic", name_of(config.dtype)},
+                      {"quantity", one->run.quantity},
+                      {"source", one->run.source},
+                      {"kind", one->time ? "time" : "memory"},
+                      {"published", published},
+                      {"predicted", predicted_value},
+                      {"error", predicted_value / published - 1}});
+  }
+  const Binary binary = this_binary();
+  return {{"title", fmt::format("predictions of {}", name)},
+          {"headline", published_conclusion(predicted)},
+          {"points", std::move(points)},
+          {"program", fmt::format("{} {}", binary.version, binary.commit)}};
 }
 
 PointAnswer published_work_answer(const PredictedRuns& predicted, const std::string& name) {

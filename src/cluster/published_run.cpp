@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 #include "base/error.h"

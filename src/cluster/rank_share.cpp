@@ -8,8 +8,8 @@
 #include "cluster/planned_activations.h"
 #include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
+#include "prepare/prepare.h"
 #include "prepare/resolved_point.h"
-#include "prepare/time_forecast.h"
 
 namespace laptime {
 namespace {
@@ -87,7 +87,8 @@ namespace {
 
 Prepared plan_share(const DescribedRun& run) {
   const RunConfig config = share_of(run);
-  return prepare(config, find_device_of(config, run.program), MachineKnowledge{});
+  return prepare(config, find_device_of(config, run.program), MachineKnowledge{},
+                 {.recomputes_cheap_ops = run.recomputes_cheap_ops});
 }
 
 using Key = std::tuple<Phase, bool, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
@@ -116,7 +117,6 @@ Launches planned_launches(DescribedRun run, int64_t micro_batches) {
   for (const PlanStep& step : share.plan.steps) {
     if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
     const bool in_layer = step.region.layer >= 0;
-    if (is_fused(step, run.program)) continue;
     auto bytes = static_cast<double>(step.bytes);
     const bool is_update = step.phase == Phase::kOptimizer || adds_gradients(share.plan, step);
     if (is_update) {
@@ -212,10 +212,10 @@ RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& 
 
 size_t SharePlans::index_of(const DescribedRun& run) {
   const ParallelLayout& layout = run.step.layout;
-  const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
-                  static_cast<int>(run.attention), run.product_bits, run.stores_16_bits, run.all_16_bits,
-                  layout.context, layout.tensor, layout.tensor * layout.pipeline > 1, sharers_of_sum(run));
+  const std::string key = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
+      static_cast<int>(run.attention), run.product_bits, run.stores_16_bits, run.all_16_bits, layout.context,
+      layout.tensor, layout.tensor * layout.pipeline > 1, sharers_of_sum(run), run.recomputes_cheap_ops);
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   shares_.push_back(share_launches(run));
@@ -226,8 +226,8 @@ const PlannedActivations& SharePlans::activations_of(const DescribedRun& run) {
   DescribedRun recomputing = run;
   recomputing.config.recompute = run.step.checkpointing == Checkpointing::kFull ? "block" : "none";
   const ParallelLayout& layout = run.step.layout;
-  const std::string key =
-      fmt::format("{} {} {}", canonical_text(share_of(recomputing)), layout.tensor, layout.shard == Shard::kParameters);
+  const std::string key = fmt::format("{} {} {} {}", canonical_text(share_of(recomputing)), layout.tensor,
+                                      layout.shard == Shard::kParameters, run.recomputes_cheap_ops);
   const auto found = activations_.find(key);
   if (found != activations_.end()) return found->second;
   const Prepared share = plan_share(recomputing);

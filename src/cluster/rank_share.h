@@ -11,7 +11,6 @@
 #include "predict/launch_times.h"
 #include "predict/parallel_step.h"
 #include "predict/rank_bytes.h"
-#include "prepare/prepare.h"
 
 namespace laptime {
 

@@ -2,10 +2,13 @@
 // describes the arithmetic of a plan's products.
 #include "prepare/prepare.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "predict/launch_times.h"
 #include "prepare/step_graph.h"
 
 namespace laptime {
@@ -44,15 +47,36 @@ void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, 
   prepared.plan = std::move(plan);
 }
 
+// Removes the launches that the program fuses with softmax: scaling and masking in Megatron. Their buffers stay.
+void drop_fused(const Device& device, Plan& plan) {
+  if (!device.launch_times || device.launch_times->program() != Program::kMegatron) return;
+  const auto is_fused = [](const PlanStep& step) {
+    return step.work_class == WorkClass::kElementwise && !step.region.range.empty();
+  };
+  std::vector<int> moved;  // the new index of each step; that of the step after it if it is removed
+  int kept = 0;
+  for (const PlanStep& step : plan.steps) moved.push_back(is_fused(step) ? kept : kept++);
+  std::erase_if(plan.actions, [&](const Action& action) {
+    return action.kind == Action::Kind::kStep && is_fused(plan.steps[static_cast<size_t>(action.index)]);
+  });
+  for (Action& action : plan.actions) {
+    if (action.kind == Action::Kind::kStep) action.index = moved[static_cast<size_t>(action.index)];
+  }
+  plan.peak_step = std::min(moved[static_cast<size_t>(plan.peak_step)], kept - 1);
+  std::erase_if(plan.steps, is_fused);
+}
+
 // Computes everything that depends on the kernel choices.
 void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);
   prepared.recompute = fit_recompute(prepared.config, prepared.bound, choose);
+  if (options.recomputes_cheap_ops) prepared.recompute.rule.local = true;
   prepared.graph = lowered_graph(prepared.config, prepared.recompute.rule, options.outputs, options.observer);
   if (!options.pins_may_miss) check_pinned(prepared.graph, kernels, prepared.choices);
   prepared.plan = make_plan(prepared.graph, choose);
   keep_smaller_of_updates(prepared, options, choose);
+  drop_fused(prepared.device, prepared.plan);
   add_delay(prepared.config, prepared.plan);
   prepared.memory = forecast_memory(prepared.plan, prepared.bound);
   prepared.memory.recompute = prepared.recompute.text;
@@ -81,7 +105,8 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
   plan_with_choices(prepared, options);
   if (prepared.shortage.empty() || !may_fit_with_less_workspace(prepared)) return prepared;
   // The fastest kernels may need more workspace than is available; the point may still fit with other kernels.
-  const PrepareOptions unobserved{.outputs = options.outputs, .pins_may_miss = options.pins_may_miss};
+  PrepareOptions unobserved = options;
+  unobserved.observer = {};
   for (const bool saves_memory : {false, true}) {
     if (!saves_memory && prepared.choices.measured.empty()) continue;
     Prepared lean = prepared;

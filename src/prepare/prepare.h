@@ -32,11 +32,12 @@ struct Prepared {
   void require_fit() const;
 };
 
-// Additional outputs of the step, an observer of the passes, and a weaker check of --kernels.
+// Additional outputs of the step, an observer of the passes, a weaker check of --kernels, and more recomputation.
 struct PrepareOptions {
   StepOutputs outputs = {};
-  PassObserver observer = {};  // called after each pass
-  bool pins_may_miss = false;  // --kernels need not name a signature of this point
+  PassObserver observer = {};         // called after each pass
+  bool pins_may_miss = false;         // --kernels need not name a signature of this point
+  bool recomputes_cheap_ops = false;  // even if the step fits without
 };
 
 // Throws Error if --kernels cannot be followed, --keep or --lower names something that is not a composite, the step

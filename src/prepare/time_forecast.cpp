@@ -138,10 +138,6 @@ ForecastLaunch TimeForecast::of(const PlanStep& step) const {
   return alike(samples, step.flops, static_cast<double>(step.bytes));
 }
 
-bool is_fused(const PlanStep& step, Program program) {
-  return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
-}
-
 std::vector<ForecastLaunch> TimeForecast::described(const Plan& plan) const {
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
@@ -150,11 +146,9 @@ std::vector<ForecastLaunch> TimeForecast::described(const Plan& plan) const {
   double paused = 0;
   double before = 0;
   for (const PlanStep& step : plan.steps) {
-    if (!is_fused(step, described_->program())) {
-      kernels +=
-          described_->kernel(work_of(*step.kernel->op, step.in, step.out, step.flops, static_cast<double>(step.bytes)));
-      hosts += described_->host(step.phase);
-    }
+    kernels +=
+        described_->kernel(work_of(*step.kernel->op, step.in, step.out, step.flops, static_cast<double>(step.bytes)));
+    hosts += described_->host(step.phase);
     paused += step.pause.count();  // the pause delays device and host
     const double now = described_->together(kernels, hosts) + paused;
     launches.push_back({now - before, CostSource::kDescribed});

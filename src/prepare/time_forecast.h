@@ -43,9 +43,6 @@ struct ForecastLaunch {
   std::string_view disturbance{};  // main cause of the disturbance; valid while the TimeForecast exists
 };
 
-// True for an elementwise launch that the program fuses with softmax, that is, for scaling or masking.
-bool is_fused(const PlanStep& step, Program program);
-
 // Predicts the time of launches on one device.
 class TimeForecast {
  public:

@@ -1,5 +1,6 @@
 // Compares the bytes and the time of a rank, which plan_parallel extrapolates from two layers, with plans of all
 // layers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -11,9 +12,12 @@
 #include "prepare/prepare.h"
 #include "prepare/resolved_point.h"
 #include "prepare/time_forecast.h"
+#include "support/config_of.h"
 
 namespace laptime {
 namespace {
+
+using test::config_of;
 
 TEST(ParallelBytes, SlowMatchesTheBytesOfAPlanOfAllLayers) {
   SharePlans plans;
@@ -52,14 +56,10 @@ TEST(ParallelTime, OneRankTakesAsLongAsAPlanOfAllLayers) {
   for (const Program program :
        {Program::kLaptime, Program::kPyTorchEager, Program::kPyTorchCompile, Program::kMegatron}) {
     for (const char* optimizer : {"2025", "torch"}) {
-      const RunConfig config = resolve({{"model", "small"},
-                                        {"context", "128"},
-                                        {"batch", "1"},
-                                        {"dtype", "bfloat16"},
-                                        {"optimizer", optimizer},
-                                        {"clip-norm", "1"},
-                                        {"device", "roofline:h100"}})
-                                   .config;
+      const RunConfig config =
+          config_of(fmt::format("model small context 128 batch 1 dtype bfloat16 optimizer {} clip-norm 1 device "
+                                "roofline:h100",
+                                optimizer));
       const ParallelPlan plan = plan_parallel(config, program, ParallelChoice(), plans);
       const RunConfig own = config_as(plan.run.config, program);
       const Device device = find_device_of(own, program);
@@ -78,20 +78,10 @@ TEST(ParallelBytes, ClippingSquaresAWholeGradient) {
   };
   for (const auto& [edition, mode, micro_batches] :
        {Case{"qwen3", "eager", "1"}, Case{"gpt2", "compile", "1"}, Case{"gpt2", "compile", "2"}}) {
-    const RunConfig config = resolve({{"edition", edition},
-                                      {"model", "custom"},
-                                      {"d-model", "256"},
-                                      {"d-ff", "768"},
-                                      {"num-heads", "4"},
-                                      {"num-layers", "8"},
-                                      {"vocab", "32768"},
-                                      {"context", "16"},
-                                      {"batch", "2"},
-                                      {"mode", mode},
-                                      {"micro-batches", micro_batches},
-                                      {"clip-norm", "1"},
-                                      {"device", "roofline:h100"}})
-                                 .config;
+    const RunConfig config =
+        config_of(fmt::format("edition {} model custom d-model 256 d-ff 768 num-heads 4 num-layers 8 vocab 32768 "
+                              "context 16 batch 2 mode {} micro-batches {} clip-norm 1 device roofline:h100",
+                              edition, mode, micro_batches));
     ParallelChoice alone;
     alone.micro_batches = config.micro_batches;
     const ParallelPlan plan = plan_parallel(config, Program::kLaptime, alone, plans);
@@ -107,18 +97,10 @@ TEST(ParallelBytes, ReductionsNeedABucket) {
   SharePlans plans;
   for (const Choice<Shard>& shard : choices_of(Shard{})) {
     for (const char* mode : {"eager", "compile"}) {
-      RunConfig config = resolve({{"edition", "qwen3"},
-                                  {"model", "custom"},
-                                  {"d-model", "512"},
-                                  {"d-ff", "1536"},
-                                  {"num-heads", "8"},
-                                  {"num-layers", "8"},
-                                  {"vocab", "32768"},
-                                  {"context", "64"},
-                                  {"batch", "4"},
-                                  {"mode", mode},
-                                  {"device", "roofline:epyc-9554"}})
-                             .config;
+      RunConfig config =
+          config_of(fmt::format("edition qwen3 model custom d-model 512 d-ff 1536 num-heads 8 num-layers 8 vocab "
+                                "32768 context 64 batch 4 mode {} device roofline:epyc-9554",
+                                mode));
       ParallelChoice two;
       two.layout.ranks = 2;
       two.layout.shard = shard.value;
@@ -135,13 +117,8 @@ TEST(ParallelBytes, ReductionsNeedABucket) {
 
 TEST(ParallelBytes, CompiledStepThatDoesNotFitRecomputesCheapOps) {
   SharePlans plans;
-  const RunConfig config = resolve({{"model", "2.7B"},
-                                    {"context", "2048"},
-                                    {"batch", "6"},
-                                    {"dtype", "bfloat16"},
-                                    {"mode", "compile"},
-                                    {"device", "roofline:h100"}})
-                               .config;
+  const RunConfig config =
+      config_of("model 2.7B context 2048 batch 6 dtype bfloat16 mode compile device roofline:h100");
   const ParallelPlan plan = plan_parallel(config, Program::kLaptime, ParallelChoice(), plans);
   const Prepared all_layers = prepare(config, find_device(config), {});
   ASSERT_EQ(all_layers.recompute.text, "cheap ops");

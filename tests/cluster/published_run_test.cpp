@@ -100,6 +100,14 @@ TEST(PublishedRun, ReadsTimeTables) {
   EXPECT_EQ(run.step.layers, 12);
 }
 
+TEST(DescribedRun, CountsTheProductsOfAnEdition) {
+  PublishedRun run = row("tp=4 pp=4 cp=2 vp=5", "none");
+  run.model_family = "edition 2025";
+  run.model_name = "small";
+  run.layers = run.d_model = run.d_ff = run.heads = run.kv_heads = run.vocab = "";
+  EXPECT_EQ(described(run).counted_parameters, 128'625'408 - 10'000 * 768);
+}
+
 TEST(DescribedRun, ReadsLayoutModelAndBatch) {
   const DescribedRun run = described(row());
   ASSERT_EQ(run.refusal, "");

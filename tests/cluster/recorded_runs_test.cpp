@@ -22,6 +22,8 @@ Record record(const std::string& system, const std::string& more = "") {
   return record;
 }
 
+DescribedRun run_of(const std::string& more) { return described(runs_of_records({record("", more)})[0]); }
+
 TEST(RecordedRuns, LaptimeRecordGivesOnlyItsTime) {
   const std::vector<PublishedRun> runs = runs_of_records({record("", R"(, "mode": "compile")")});
   ASSERT_EQ(runs.size(), 1U);
@@ -46,7 +48,6 @@ TEST(RecordedRuns, RecordOfAnotherProgramGivesTimeAndPeak) {
 }
 
 TEST(RecordedRuns, ReadMicroBatchesRecomputationAndOptimizer) {
-  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
   const DescribedRun plain = run_of("");
   EXPECT_EQ(plain.step.micro_batches, 1);
   EXPECT_EQ(plain.step.checkpointing, Checkpointing::kNone);
@@ -65,7 +66,6 @@ TEST(RecordedRuns, ReadMicroBatchesRecomputationAndOptimizer) {
 }
 
 TEST(RecordedRuns, DivideTheBatchAmongRanks) {
-  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
   const DescribedRun run = run_of(R"(, "ranks": 2, "shard": "none", "micro_batches": 2)");
   EXPECT_EQ(run.refusal, "");
   EXPECT_EQ(run.step.layout.ranks, 2);
@@ -78,7 +78,6 @@ TEST(RecordedRuns, DivideTheBatchAmongRanks) {
 }
 
 TEST(RecordedRuns, PredictOnlyEvenMicroBatches) {
-  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
   EXPECT_EQ(run_of(R"(, "micro_batches": 3)").refusal, "micro-batches of different sizes are not predicted");
   const DescribedRun many = run_of(R"(, "micro_batches": 8)");  // the step has only as many parts as sequences
   EXPECT_EQ(many.step.micro_batches, 4);
@@ -86,7 +85,6 @@ TEST(RecordedRuns, PredictOnlyEvenMicroBatches) {
 }
 
 TEST(RecordedRuns, KeepOptionsThatChangeLaunches) {
-  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
   const DescribedRun run = run_of(
       R"(, "mode": "compile", "keep": "linear", "lower": null, "clip_norm": 1.5, "optimizer_in_backward": false,
          "loss_scale": "dynamic")");
@@ -128,7 +126,7 @@ TEST(RecordedRuns, PeaksAreThoseOfWholeSteps) {
 }
 
 TEST(RecordedRuns, UseTheCroppedContext) {
-  const DescribedRun run = described(runs_of_records({record("", R"(, "crop_context": 128)")})[0]);
+  const DescribedRun run = run_of(R"(, "crop_context": 128)");
   EXPECT_EQ(run.config.model.context_length, 128);
   EXPECT_EQ(run.step.tokens, 4 * 128);
   EXPECT_EQ(run.step.micro_batches, 1);

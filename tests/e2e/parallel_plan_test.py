@@ -40,6 +40,16 @@ class ParallelPlan(ProgramTest):
         self.assertRegex(self.laptime("plan", *words, "--device", "h100,b200").stdout, r"^fastest that fits: \w+: 8 \w+ --shard ")
         self.assertNotIn("point", self.tables(*ON_H100, "--ranks", "8")["parallel"][0])
 
+    def test_point_that_cannot_run_is_not_predicted(self):
+        words = ["--model", "small", "--edition", "llama", "--max-context", "200", "--context", "128,300", "--batch", "8",
+                 "--ranks", "8", "--device", "h100", "--store", "none"]
+        for more in ([], ["--best"]):
+            rows = {row["point"]: row for row in self.tables(*words, *more)["parallel"]}
+            self.assertEqual(rows["ctx 128"]["fits"], "yes")
+            self.assertIsNone(rows["ctx 300"]["step_s"])
+            self.assertIn("longer than the sliding window of 200", rows["ctx 300"]["fits"])
+        self.assertIn("ctx 300: 8 h100, ", self.laptime("plan", *words).stdout)
+
     def test_cost_is_time_times_price(self):
         prices = self.folder / "prices.toml"
         prices.write_text("h100 = 2.0\n")
@@ -134,6 +144,7 @@ class ParallelPlan(ProgramTest):
             done = self.laptime("plan", "--published", CLUSTERS, *words)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"--published excludes {words[0]}", done.stderr)
+        self.assertIn("no --view layers", self.laptime("plan", "--published", CLUSTERS, "--view", "layers").stderr)
 
     def test_best_rejects_options_that_it_searches_over(self):
         for option, value in (("--shard", "parameters"), ("--tensor-parallel", "2"), ("--pipeline-parallel", "2"),

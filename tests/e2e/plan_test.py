@@ -194,12 +194,50 @@ class Plan(ProgramTest):
         words = ["--model", "small", "--context", "512", "--batch", "4", "--dtype", "bfloat16", "--device", "h100", "--store", "none"]
         for program in ("megatron", "pytorch-compile", "pytorch-eager"):
             for more in ([], ["--micro-batches", "2"], ["--recompute", "block"], ["--keep", "scaled_dot_product_attention"],
-                         ["--recompute", "block", "--memory-limit", "2GiB"]):
+                         ["--recompute", "block", "--memory-limit", "2GiB"], ["--memory-limit", "9GiB"]):
                 with self.subTest(program=program, more=more):
                     own = self.plan(*words, *more, "--as", program)["tables"]["plan"][0]
                     alone = self.plan(*words, *more, "--as", program, "--ranks", "1")["tables"]["parallel"][0]
                     self.assertAlmostEqual(own["peak_bytes"], alone["peak_bytes"], delta=1)
                     self.assertEqual(own["fits"] == "yes", alone["fits"] == "yes")
+
+    def test_other_programs_recompute_blocks_if_a_step_does_not_fit_otherwise(self):
+        words = ["--model", "small", "--batch", "16", "--dtype", "bfloat16", "--device", "h100", "--store", "none"]
+        for program in ("megatron", "pytorch-compile"):
+            rows = lambda *more: self.rows(*words, *more, "--as", program)[0]
+            kept, blocks = (rows("--recompute", value) for value in ("none", "block"))
+            self.assertLess(kept["predicted_s"], blocks["predicted_s"])
+            between = str((kept["peak_bytes"] + blocks["peak_bytes"]) // 2)
+            for more, expected in ((["--recompute", "auto"], kept), (["--memory-limit", between], blocks)):
+                with self.subTest(program=program, more=more):
+                    auto = rows(*more)
+                    self.assertEqual(auto["fits"], "yes")
+                    for key in ("predicted_s", "peak_bytes"):
+                        self.assertEqual(auto[key], expected[key])
+            done = self.laptime("plan", *words, "--as", program, "--memory-limit", between)
+            self.assertIn("recompute: block", done.stdout)
+
+    def test_commands_agree_on_the_memory_of_other_programs(self):
+        words = ["--model", "small", "--num-layers", "2", "--device", "h100", "--as", "megatron", "--store", "none"]
+        for more in ([], ["--memory-limit", "1GiB"], ["--memory-limit", "200MiB"]):
+            tables = self.plan(*words, *more)["tables"]
+            peak = tables["plan"][0]["peak_bytes"]
+            parts = {row["part"]: row["bytes"] for row in tables["memory"]}
+            self.assertEqual(parts.pop("peak"), peak)
+            self.assertAlmostEqual(sum(parts.values()), peak, delta=len(parts))
+            memory = json.loads(self.laptime("explain", *words, *more, "--output", "json").stdout)[0]["memory"]
+            self.assertEqual(memory["predicted_peak_bytes"], peak)
+            self.assertEqual(not memory["does_not_fit"], tables["plan"][0]["fits"] == "yes")
+        self.assertIn("at the peak", self.laptime("plan", *words, "--view", "memory").stdout)
+        inference = self.laptime("explain", *words, "--pass", "inference", "--output", "json")
+        self.assertIsNone(json.loads(inference.stdout)[0]["memory"])
+
+    def test_fused_launches_of_other_programs_are_not_listed(self):
+        words = ["--model", "small", "--num-layers", "2", "--device", "h100", "--as", "megatron", "--store", "none"]
+        kernels = self.plan(*words)["tables"]["kernels"]
+        self.assertIn("softmax", str(kernels))
+        for row in kernels:
+            self.assertGreater(row["total_s"], 0, row)
 
     def test_largest_sizes_of_other_programs_fit_on_one_rank(self):
         words = ["--model", "small", "--dtype", "bfloat16", "--device", "h100", "--as", "megatron", "--store", "none"]
@@ -246,7 +284,7 @@ class Plan(ProgramTest):
             self.assertEqual(fit["missing_bytes"], record["bytes_requested"] - record["bytes_available"])
 
     def test_rejects_bad_input(self):
-        for words, text in ((["plan", "--resume"], "--resume"), (["plan", "--view", "kernel"], "kernels"),
+        for words, text in ((["plan", "--resume"], "--resume"), (["plan", "--recompute-curve", "--view", "layers"], "--view"), (["plan", "--view", "kernel"], "kernels"),
                             (["plan", "x"], "x"), (["calibrate", "--store", "none"], "--store")):
             with self.subTest(words=words):
                 done = self.laptime(*words)

@@ -14,13 +14,13 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "config/label.h"
 #include "config/launch_options.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
 #include "config/training_options.h"
 #include "measure/forecast_point.h"
 #include "model/model_card.h"
-#include "report/names.h"
 #include "report/plan_answer.h"
 #include "report/words.h"
 #include "sweep/pipe.h"
@@ -35,8 +35,7 @@ struct BenchOptions {
   TrainingOptions training{};
   LaunchOptions launch{};
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options(kOutput, visit);
     own("strict", "exit with code 1 unless every point is ok; out of memory and unsupported count as failures",
         self.strict);

@@ -12,12 +12,12 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rounds.h"
+#include "config/label.h"
 #include "config/ready_sweeps.h"
 #include "data/json_documents.h"
 #include "distribution/paired_ratio.h"
 #include "export/formats.h"
 #include "report/comparison.h"
-#include "report/names.h"
 #include "report/point_text.h"
 #include "sweep/sweep_points.h"
 
@@ -32,8 +32,7 @@ struct CompareOptions {
   bool allow_missing = false;
   bool anyway = false;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Comparison", visit);
     own("again", "compare A with itself to show noise", self.again);
     own("program", "compare two builds of laptime, given by their paths, at one point", self.program,
@@ -66,14 +65,6 @@ struct CompareCommand {
 
 void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
-}
-
-void reject_two_passes(Pass a, Pass b) {
-  if (a == b) return;
-  throw Error::format(
-      "laptime compare: --pass {},{}: two passes do different work, so their ratio does not say which is faster; give "
-      "one pass, or measure both with laptime bench",
-      name_of(a), name_of(b));
 }
 
 // The names that distinguish A from B: "mode eager". Throws Error unless the options define exactly two sides.
@@ -151,7 +142,11 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
     sides.push_back(points_of(side).front());
     reject_invalid(sides[i], names.at(i));
   }
-  reject_two_passes(sides[0].config.pass, sides[1].config.pass);
+  if (const Pass a = sides[0].config.pass, b = sides[1].config.pass; a != b)
+    throw Error::format(
+        "laptime compare: --pass {},{}: two passes do different work, so their ratio does not say which is faster; "
+        "give one pass, or measure both with laptime bench",
+        name_of(a), name_of(b));
   const std::vector<ResolvedPoint> points = checked_points(command.sweep, sides);
   for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
   const std::string& name = points[0].name;
@@ -240,11 +235,8 @@ ExitCode run_files(const CompareCommand& command) {
   const MeasuredPoints a = read_points(command.files[0]);
   const MeasuredPoints b = read_points(command.files[1]);
   const ComparedPoints compared = compare_points(a, b, command.options.anyway);
-  until_reader_goes([&] {
-    output.add(
-        stored_comparison_answer(a.origin, b.origin, compared.pairs, command.options.margin(), compared.confidence));
-    output.finish();
-  });
+  output.end(
+      stored_comparison_answer(a.origin, b.origin, compared.pairs, command.options.margin(), compared.confidence));
   Gate gate(command.options);
   bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
@@ -268,7 +260,7 @@ void reject_options_without_effect(const CommandWords& words) {
     const bool is_of_files = given.flag == "allow-missing" || given.flag == "anyway";
     const bool is_of_both = given.flag == "output" || given.flag == "output-file";
     const bool is_of_points =
-        given.flag == "again" || given.flag == "config" || (is_of_sweep(given.flag) && !is_of_both);
+        given.flag == "again" || given.flag == "config" || (is_among(given.flag, sweep_flags()) && !is_of_both);
     if (!words.positionals.empty() && is_of_points)
       throw Error::format("laptime compare: --{} applies to points that run, but two files were given; leave it out",
                           given.flag);

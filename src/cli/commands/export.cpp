@@ -12,10 +12,10 @@
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "cli/inputs.h"
+#include "config/label.h"
 #include "config/ready_sweeps.h"
 #include "export/formats.h"
 #include "report/filter.h"
-#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -24,8 +24,7 @@ struct ExportWords {
   ExportOptions written;
   bool newest = false;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Export", visit);
     own("newest", "take only the last matching record, preferring measured ones over predictions", self.newest);
     own("steps", "traced steps to write: the one with the median time, or all", self.written.steps);

@@ -14,13 +14,11 @@
 #include "cluster/program_memory.h"
 #include "cluster/published_answer.h"
 #include "config/fields_json.h"
-#include "config/label.h"
 #include "config/machine.h"
 #include "config/training_options.h"
 #include "data/token_data.h"
 #include "explain/advice.h"
 #include "explain/explain.h"
-#include "measure/describe.h"
 #include "measure/forecast_point.h"
 #include "page/page_template.h"
 #include "report/explanation_text.h"
@@ -34,10 +32,10 @@ namespace {
 constexpr std::string_view kProgramHelp =
     "predict this program, on a described machine; any program but laptime also sets --mode";
 
-// The points, adapted to how `program` runs them.
-std::vector<ResolvedPoint> points_as(const Sweep& sweep, Program program) {
+// The points of a sweep, which program_point() adapts to `program`. Throws Error like as_program().
+std::vector<ResolvedPoint> points_for(const Sweep& sweep, Program program) {
   std::vector<ResolvedPoint> points = checked_points(sweep);
-  for (ResolvedPoint& point : points) point = as_program(std::move(point), program);
+  for (const ResolvedPoint& point : points) as_program(point, program);
   return points;
 }
 
@@ -54,8 +52,7 @@ struct PlanOptions {
   ParallelSort by = ParallelSort::kTime;
   TrainingOptions training;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Plan", visit);
     const auto of_ranks = own_options("Ranks", visit);
     own("view", "what to show for a single point", self.view);
@@ -122,6 +119,7 @@ constexpr std::array kOptionRules{
                "--best searches for the best value"},
     OptionRule{"grid", "largest view", kExcludes, "the grid shows only peaks"},
     OptionRule{"recompute-curve", "as", kExcludes, "the curve shows how laptime saves memory"},
+    OptionRule{"recompute-curve", "view", kExcludes, "a view shows a single point"},
 };
 
 // Whether the option differs from its default or, for an option of points, is given.
@@ -147,39 +145,14 @@ PlanCommand parse_plan(const CommandWords& words) {
       throw Error::format("laptime plan: --{} needs --{}: {}", other, rule.option, rule.reason);
     }
   }
+  const PlanView view = command.options.view;
+  if (!command.options.published.empty() && view != PlanView::kSummary && view != PlanView::kKernels)
+    throw Error::format("laptime plan: --published has no --view {}; use --view kernels, or leave it out",
+                        name_of(view));
   set_program(command.sweep, command.options.program);
   return command;
 }
 
-// The JSON block of published.js; values are in seconds or bytes.
-Json page_data(const PredictedRuns& predicted, const std::string& name) {
-  constexpr double kGibibyte = 1 << 30;
-  Json points = Json::array();
-  for (const PredictedRun& one : predicted.runs) {
-    if (!one.predicted || one.run.is_flagged()) continue;
-    const RunConfig& config = one.described.config;
-    const double published = one.time ? one.published_seconds : one.value() * kGibibyte;
-    const double predicted_value = one.time ? one.predicted_seconds : *one.predicted * kGibibyte;
-    points.push_back({{"id", one.run.id},
-                      {"model", one.run.model_name},
-                      {"machine", config.device.substr(kMachinePrefix.size())},
-                      {"program", program_words(one.described)},
-                      {"arithmetic", name_of(config.dtype)},
-                      {"quantity", one.run.quantity},
-                      {"source", one.run.source},
-                      {"kind", one.time ? "time" : "memory"},
-                      {"published", published},
-                      {"predicted", predicted_value},
-                      {"error", predicted_value / published - 1}});
-  }
-  const Binary binary = this_binary();
-  return {{"title", fmt::format("predictions of {}", name)},
-          {"headline", published_conclusion(predicted)},
-          {"points", std::move(points)},
-          {"program", fmt::format("{} {}", binary.version, binary.commit)}};
-}
-
-// Predicts every published figure; the files of figures state the models, machines and options.
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   std::vector<UsedFile> used;
   std::vector<PublishedRun> runs;
@@ -196,14 +169,12 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json; a chart: --html");
   // A page on standard output takes the place of the tables there.
   const bool shows_tables = !html || html->is_file() || !is_standard_output(config.output_file);
-  const auto show_tables = [&] {
-    output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
+  if (shows_tables) {
+    output.end(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
                                                   : published_answer(predicted, options.published, config.verbose));
-    output.finish();
-  };
-  if (shows_tables) until_reader_goes(show_tables);
+  }
   if (html) {
-    html->write(filled_page("published.js", page_data(predicted, options.published)));
+    html->write(filled_page("published.js", published_page(predicted, options.published)));
     print_message(fmt::format("page written to {}", html->text()));
   }
   return ExitCode::kOk;
@@ -225,105 +196,37 @@ std::vector<Value> take_axis(Sweep& sweep, std::string_view flag, Value otherwis
   return values;
 }
 
-Checkpointing checkpointing_of(const RunConfig& config) {
-  if (config.recompute == "none") return Checkpointing::kNone;
-  if (config.recompute == "block") return Checkpointing::kFull;
-  throw Error::format("laptime plan: --recompute {}: not supported with several ranks; use none or block",
-                      config.recompute);
-}
-
-// Throws Error if a point is not a whole step, or keeps its gradients for the next step.
-void require_steps(const std::vector<ResolvedPoint>& points) {
-  for (const ResolvedPoint& point : points) {
-    if (point.config.pass != Pass::kStep)
-      throw Error::format(
-          "laptime plan: --pass {}: only whole steps are predicted for several ranks; use --pass step, or leave out "
-          "--ranks",
-          name_of(point.config.pass));
-    if (point.config.accumulate) throw Error("laptime plan: --ranks excludes --accumulate; use --micro-batches");
-  }
-}
-
 // Plans steps of several ranks: each point with every layout given by the options, or with the best layouts.
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;
   Sweep sweep = command.sweep;
-  const auto all_ranks = take_axis<int64_t>(sweep, "ranks", 1);
-  const auto shards = take_axis(sweep, "shard", Shard::kNone);
-  const auto tensors = take_axis<int64_t>(sweep, "tensor-parallel", 1);
-  const auto pipelines = take_axis<int64_t>(sweep, "pipeline-parallel", 1);
-  std::vector<ParallelLayout> layouts;  // all combinations of the given options
-  for (const int64_t ranks : all_ranks) {
-    for (const Shard shard : shards) {
-      for (const int64_t tensor : tensors) {
-        for (const int64_t pipeline : pipelines)
-          layouts.push_back({.ranks = ranks, .tensor = tensor, .pipeline = pipeline, .shard = shard});
-      }
-    }
-  }
+  RankQuestion question{.ranks = take_axis<int64_t>(sweep, "ranks", 1),
+                        .shards = take_axis(sweep, "shard", Shard::kNone),
+                        .tensors = take_axis<int64_t>(sweep, "tensor-parallel", 1),
+                        .pipelines = take_axis<int64_t>(sweep, "pipeline-parallel", 1),
+                        .program = options.program,
+                        .searches = options.best,
+                        // With --memory-limit, the default of --recompute is auto, which several ranks do not support.
+                        .follows_recompute = find_axis(sweep, "recompute") != nullptr};
   reject_overwriting({"--output-file", config.output_file}, {{"the price file", options.price_file}});
-  const std::vector<ResolvedPoint> points = checked_points(sweep);
-  require_steps(points);
+  question.points = checked_points(sweep);
   const TrainingBudget budget = options.training.budget();
-  check_budget(budget, points);
-  ParallelQuery query{.sort = options.by, .verbose = config.verbose};
-  query.tokens = budget.tokens;
-  if (budget.epochs && std::ranges::any_of(points, [&](const ResolvedPoint& point) {
-        return point.config.data != points.front().config.data;
+  check_budget(budget, question.points);
+  ParallelQuery query{.tokens = budget.tokens, .sort = options.by, .verbose = config.verbose};
+  const ResolvedPoint& first = question.points.front();
+  if (budget.epochs && std::ranges::any_of(question.points, [&](const ResolvedPoint& point) {
+        return point.config.data != first.config.data;
       }))
     throw Error("laptime plan: --epochs with --ranks: all points must have the same --data; give one file");
-  if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(points.front()));
-  const std::vector<std::string> devices = mapped(points, [](const ResolvedPoint& one) { return one.config.device; });
-  query.prices = prices_of(devices, options.price_file, options.by == ParallelSort::kCost);
+  if (budget.epochs) query.tokens = *budget.epochs * static_cast<double>(tokens_of_data(first));
+  query.prices = prices_of(mapped(question.points, [](const ResolvedPoint& one) { return one.config.device; }),
+                           options.price_file, options.by == ParallelSort::kCost);
   AnswerOutput output(config);
-  SharePlans shares;
-  std::vector<ParallelPlan> plans;
-  std::vector<std::vector<ParallelPlan>> searches;  // of --best
-  bool is_any_supported = false;
-  // Names omit the device, which has its own column.
-  const auto name_of = [](const ResolvedPoint& point) {
-    return without_words(point.name, "device:" + point.config.device);
-  };
-  const std::string common = common_words(points, name_of);
-  const bool differ = std::ranges::any_of(
-      points, [&](const ResolvedPoint& point) { return name_of(point) != name_of(points.front()); });
-  for (const ResolvedPoint& point : points) {
-    const std::string name = differ ? spoken_name(name_of(point), common) : "";
-    if (options.best) {
-      for (const int64_t ranks : all_ranks) {
-        std::vector<ParallelPlan> found = best_plans(point.config, options.program, ranks, shares);
-        for (ParallelPlan& plan : found) plan.point = name;
-        is_any_supported = is_any_supported || (!found.empty() && found.front().refusal.empty());
-        if (!found.empty()) plans.push_back(found.front());
-        searches.push_back(std::move(found));
-      }
-      continue;
-    }
-    for (const ParallelLayout& layout : layouts) {
-      ParallelChoice choice;
-      choice.layout = layout;
-      // With --memory-limit, the default of --recompute is auto, which is not predicted for several ranks.
-      if (find_axis(sweep, "recompute") != nullptr) choice.checkpointing = checkpointing_of(point.config);
-      choice.micro_batches = point.config.micro_batches;
-      ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
-      plan.point = name;
-      if (plan.refusal.empty() && !plan.fits()) plan.remedy = remedy_of(point.config, options.program, choice, shares);
-      is_any_supported = is_any_supported || plan.refusal.empty();
-      plans.push_back(std::move(plan));
-    }
-  }
-  // Compares the results of several searches before it shows each. Among layouts of one device, the fastest is also the
-  // cheapest, so only the comparison is by cost.
-  ParallelQuery of_search = query;
-  const bool compares = !options.best || plans.size() > 1;
-  if (plans.size() > 1) of_search.sort = ParallelSort::kTime;
-  if (compares) output.add(parallel_answer(std::move(plans), query));
-  for (const std::vector<ParallelPlan>& search : searches) {
-    // The comparison has stated why nothing can be predicted.
-    if (!compares || search.empty() || search.front().refusal.empty()) output.add(best_answer(search, of_search));
-  }
+  const std::vector<PointAnswer> answers = rank_answers(question, query);
+  for (const PointAnswer& answer : answers) output.add(answer);
   output.finish();
+  const bool is_any_supported = std::ranges::any_of(answers, [](const PointAnswer& one) { return one.reason.empty(); });
   return is_any_supported ? ExitCode::kOk : ExitCode::kFailed;
 }
 
@@ -333,7 +236,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();
-  std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
+  std::vector<ResolvedPoint> points = points_for(command.sweep, options.program);
   check_budget(budget, points);
   if (options.recompute_curve) {
     if (points.size() != 1)
@@ -355,10 +258,12 @@ ExitCode run_plan(const PlanCommand& command) {
                           .compile_mode = !options.grid && !shows_compiled,
                           .launch_bound = is_single && has_details,
                           .largest_sizes = options.largest || is_single};
-  std::optional<StepTrace> trace;  // trace of the point that was planned last
+  std::optional<StepTrace> trace;       // trace of the point that was planned last
+  std::optional<RankBytes> rank_bytes;  // its memory, if another program runs it
   std::vector<PlannedPoint> planned;
   const auto plan = [&](const ResolvedPoint& point, const ShowStage& show) {
-    PointResult forecast = forecast_point(point, known);
+    const ProgramPoint program = program_point(point, options.program, shares);
+    PointResult forecast = forecast_point(program.point, known);
     trace = std::move(forecast.trace);
     PlannedPoint one{std::move(forecast.record)};
     if (budget.epochs) one.record.data.tokens = tokens_of_data(point);
@@ -366,16 +271,20 @@ ExitCode run_plan(const PlanCommand& command) {
       if (!StopSignals::requested()) show(stage);
       return !StopSignals::requested();
     };
-    AdviceParts wanted = parts;
-    if (is_other && trace) {
-      if (set_memory(point.config, options.program, shares, one)) {
-        wanted.remedies = false;  // set_memory() has found the remedies
-        wanted.excess = [&](const RunConfig& config) { return memory_excess(config, options.program, shares); };
-      } else {
-        has_own_memory = true;
-      }
+    if (!trace) return one;
+    if (!program.rank) {
+      has_own_memory = has_own_memory || is_other;
+      advise(program.point, known, parts, begin, one);
+      return one;
     }
-    if (trace) advise(point, known, wanted, begin, one);
+    set_memory(point, program, shares, one);
+    rank_bytes = program.rank->bytes;
+    AdviceParts of_time{.remedies = false, .compile_mode = false, .launch_bound = parts.launch_bound};
+    advise(program.point, known, of_time, begin, one);
+    const auto excess = [&](const RunConfig& config) { return memory_excess(config, options.program, shares); };
+    AdviceParts of_memory{
+        .remedies = false, .compile_mode = false, .largest_sizes = parts.largest_sizes, .excess = excess};
+    advise(point, known, of_memory, begin, one);
     return one;
   };
   const PlannedCount count = plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
@@ -386,7 +295,12 @@ ExitCode run_plan(const PlanCommand& command) {
                           .compares_training = budget.is_asked(),
                           .grid = options.grid,
                           .verbose = config.verbose};
-    output.add(is_single ? plan_answer(planned.front(), trace, query) : plan_answer(planned, query));
+    PointAnswer answer = is_single ? plan_answer(planned.front(), trace, query) : plan_answer(planned, query);
+    if (is_single && rank_bytes) {
+      const bool is_shown = options.view == PlanView::kMemory || options.view == PlanView::kAll;
+      is_shown ? answer.show(memory_table(*rank_bytes)) : answer.keep(memory_table(*rank_bytes));
+    }
+    output.add(std::move(answer));
     if (has_own_memory)
       output.hint("points that are not whole steps, or use options such as --recompute every=K, show laptime's memory");
     else if (is_single && options.view == PlanView::kSummary)
@@ -405,8 +319,7 @@ struct ExplainOptions {
   ExplainView view = ExplainView::kSummary;
   Program program = Program::kLaptime;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Explain", visit);
     own("dump", "print the graph after each pass, or the plan, instead of the summary", self.dump);
     own("view", "what to show for each point", self.view);
@@ -437,13 +350,20 @@ ExitCode run_explain(const ExplainCommand& command) {
   if (options.dump != Dump::kNone && config.output != OutputFormat::kTable)
     throw Error::format("laptime explain: --output {}: a dump is plain text; use --output table",
                         name_of(config.output));
-  const std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
+  const std::vector<ResolvedPoint> points = points_for(command.sweep, options.program);
   const Destination destination(config.output_file);
   const KnowledgeOf known = stored_knowledge(config.store);
-  const auto text_of = [&](const ResolvedPoint& point, const ShowStage&) {
+  SharePlans shares;
+  const auto text_of = [&](const ResolvedPoint& given, const ShowStage&) {
+    const ProgramPoint program = program_point(given, options.program, shares);
+    const ResolvedPoint& point = program.point;
     if (options.dump == Dump::kGraph) return dump_graph(point, known);
     if (options.dump == Dump::kPlan) return dump_plan(point, known);
-    const Explanation explanation = explain(point, known);
+    Explanation explanation = explain(point, known);
+    if (program.rank)
+      set_memory(given, program, explanation);
+    else if (options.program != Program::kLaptime)
+      explanation.memory.reset();  // that of laptime
     if (config.output != OutputFormat::kTable) return to_json(explanation).dump();
     return print(explanation, config.verbose ? ExplainView::kAll : options.view, destination.style());
   };

@@ -9,11 +9,11 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "config/label.h"
 #include "distribution/bootstrap.h"
 #include "measure/forecast_point.h"
 #include "report/filter.h"
 #include "report/memory_answer.h"
-#include "report/names.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
 
@@ -38,8 +38,7 @@ struct ProfileOptions {
   bool compare_modes = false;
   bool compare_dtypes = false;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Profile", visit);
     own("view", "table to show", self.view);
     own("phase", "only launches of this phase; shares are of the whole step", self.phase);
@@ -223,8 +222,7 @@ struct MemoryOptions {
   int64_t top = MemoryQuery().top;
   bool run = false;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Memory", visit);
     own("view", "what to show for each point; without --view, several points share one table of peaks", self.view,
         {.otherwise = "summary"});

@@ -25,8 +25,7 @@ struct ReportOptions {
   int64_t traced_steps = kFewestForInterval;
   TrainingOptions training{};
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Report", visit);
     own("html", "page to write: one self-contained file", self.html, {.otherwise = "none; required", .value = "FILE"});
     own("traced-steps", "for a sweep: traced steps per point, alternating with as many untraced ones",
@@ -107,7 +106,7 @@ ExitCode run_stored(const ReportCommand& command) {
 // Rejects options that describe points to run if nothing runs.
 void reject_options_of_a_run(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
-    if (!is_of_sweep(given.flag) || given.flag == "store") continue;
+    if (!is_among(given.flag, sweep_flags()) || given.flag == "store") continue;
     throw Error::format(
         "laptime report: --{} applies only to a sweep that runs; name a sweep (laptime report SWEEP; laptime list "
         "sweeps shows them), or select stored records with a filter: \"{} = {}\"",

@@ -108,16 +108,10 @@ ExitCode run_selfcheck(const Sweep& sweep) {
                               .store = store_for(config),
                               .run_name = std::string(kSelfcheckSweep)};
   const Rounds rounds = measure_rounds(request);
-  const auto show = [&](PointAnswer answer) {
-    until_reader_goes([&] {
-      output.add(std::move(answer));
-      output.finish();
-    });
-  };
   PointAnswer answer{.name = points.front().name};
   if (rounds.code != ExitCode::kOk) {
     answer.say(rounds.failure);
-    show(std::move(answer));
+    output.end(std::move(answer));
     return rounds.code;
   }
   const PairedRatio ratio = ratio_of(rounds.rounds);
@@ -142,7 +136,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   answer.show(std::move(table));
   answer.show(std::move(powers.table));
   if (!failed.empty()) answer.say(fmt::format("! times are not reliable now; failed checks: {}", joined(failed, ", ")));
-  show(std::move(answer));
+  output.end(std::move(answer));
   return failed.empty() ? ExitCode::kOk : ExitCode::kFailed;
 }
 
@@ -157,8 +151,7 @@ struct VerifyOptions {
   bool verbose = false;
   bool tf32 = false;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("Output", visit);
     const auto of_arithmetic = own_options("Arithmetic", visit);
     own("verbose", "show every comparison", self.verbose);
@@ -217,9 +210,7 @@ CommandAction parse_demo(const CommandWords& words) {
   const Demo& demo = demos()[chosen(words, "demonstration", demo_choices())];
   reject_positionals(words, 1);
   return [&demo, config = given_options<OutputConfig>(words)](const RankPipes&) {
-    AnswerOutput output(config);
-    output.add(demo.run());
-    output.finish();
+    AnswerOutput(config).end(demo.run());
     return ExitCode::kOk;
   };
 }

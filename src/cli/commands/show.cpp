@@ -46,8 +46,7 @@ struct HistoryWords {
   std::string within = "1%";
   bool each_record = false;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
+  static void visit_fields(auto& self, auto&& visit) {
     const auto own = own_options("History", visit);
     own("metric", "metric to track (laptime list metrics)", self.metric,
         {.value = "NAME", .canonical = canonical_metric});
