@@ -169,6 +169,21 @@ TEST(ModelSummary, AttentionModelHasTwoProductsOverAllPositions) {
 }
 
 TEST(ModelSummary, OlderFeedForwardsHaveTwoMatrices) {
+TEST(Validate, SuggestsOnlyValidNumbersOfHeads) {
+  ModelConfig model;
+  model.d_model = 130;  // two heads would be 65 columns wide, and RoPE rotates pairs
+  model.num_heads = 3;
+  EXPECT_THAT(refusal(model), HasSubstr("give --num-heads 1, or another --d-model"));
+  model.d_model = 129;
+  model.num_heads = 2;
+  EXPECT_THAT(refusal(model), HasSubstr("by num_heads (2); give another --d-model"));
+  model.edition = Edition::kLlama;
+  model.d_model = 64;
+  model.num_heads = 9;
+  model.num_kv_heads = 3;
+  EXPECT_THAT(refusal(model), HasSubstr("by num_heads (9); give another --d-model"));
+}
+
   ModelConfig three;
   ModelConfig two;
   two.edition = Edition::k2024;
@@ -180,7 +195,7 @@ TEST(Validate, RejectsInvalidModels) {
   ModelConfig model;
   EXPECT_EQ(refusal(model), "");
   model.num_heads = 5;
-  EXPECT_THAT(refusal(model), HasSubstr("d_model (768) must be divisible by num_heads (5)"));
+  EXPECT_THAT(refusal(model), HasSubstr("d_model (768) must be divisible by num_heads (5); give --num-heads 12, or"));
   model.num_heads = 256;
   EXPECT_THAT(refusal(model), HasSubstr("RoPE rotates pairs"));
   model.edition = Edition::k2024;

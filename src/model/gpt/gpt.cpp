@@ -54,6 +54,8 @@ int64_t rotated_width(const ModelConfig& model) {
   return static_cast<int64_t>(share * static_cast<double>(model.d_head()));
 }
 
+bool rotates_pairs(const ModelConfig& model) { return rotated_width(model) > 0 && rotated_width(model) % 2 == 0; }
+
 class Gpt {
  public:
   Gpt(ModelBuilder& build, const ModelConfig& model)
@@ -400,21 +402,22 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
     throw Error::format("num_kv_heads ({}) must divide num_heads ({}); change --num-kv-heads", model.kv_heads(),
                         model.num_heads);
   }
-  const int64_t rotated = rotated_width(model);
-  if (edition.rope && (rotated % 2 != 0 || rotated == 0)) {
+  if (edition.rope && !rotates_pairs(model)) {
     throw Error::format(
         "RoPE rotates pairs of elements, so it cannot rotate {} of the {} elements of a head; change --d-model, "
         "--num-heads, --head-dim or --rotary-share",
-        rotated, model.d_head());
+        rotated_width(model), model.d_head());
   }
 }
 
-// The largest number of heads that divides d_model and leaves heads at least 64 columns wide; 1 for a smaller d_model.
-int64_t fitting_heads(int64_t d_model) {
+// The largest valid number of heads that leaves heads at least 64 columns wide, or is 1; 0 if none is valid.
+int64_t fitting_heads(ModelConfig model, const GptEdition& edition) {
   constexpr int64_t kUsualHead = 64;
-  int64_t heads = std::max<int64_t>(1, d_model / kUsualHead);
-  while (d_model % heads != 0) --heads;
-  return heads;
+  for (model.num_heads = std::max<int64_t>(1, model.d_model / kUsualHead); model.num_heads > 0; --model.num_heads) {
+    const bool divides = model.d_model % model.num_heads == 0 && model.num_heads % model.kv_heads() == 0;
+    if (divides && (!edition.rope || rotates_pairs(model))) break;
+  }
+  return model.num_heads;
 }
 
 void check(const RunConfig& config) {
@@ -425,8 +428,9 @@ void check(const RunConfig& config) {
                         model.projections ? "projections" : "causal false");
   }
   if (!model.head_dim && model.d_model % model.num_heads != 0) {
-    throw Error::format("d_model ({}) must be divisible by num_heads ({}); give --num-heads {}, or another --d-model",
-                        model.d_model, model.num_heads, fitting_heads(model.d_model));
+    const int64_t heads = fitting_heads(model, edition);
+    throw Error::format("d_model ({}) must be divisible by num_heads ({}); give {}another --d-model", model.d_model,
+                        model.num_heads, heads > 0 ? fmt::format("--num-heads {}, or ", heads) : "");
   }
   check_edition(model, edition);
   check_heads(model, edition);
