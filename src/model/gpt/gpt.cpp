@@ -371,11 +371,12 @@ bool takes(const GptEdition& edition, std::string_view flag) {
   return std::ranges::find(edition.takes, flag) != edition.takes.end();
 }
 
-// "2024 or gpt2": the editions that have an option; empty if every edition has it.
-std::string editions_with(std::string_view flag) {
+// "2024 or gpt2": the editions that `matches` selects; empty if there are none.
+template <class Matches>
+std::string editions_that(const Matches& matches) {
   std::vector<std::string_view> names;
   for (const GptEdition& edition : gpt_editions()) {
-    if (takes(edition, flag)) names.push_back(name_of(edition.edition));
+    if (matches(edition)) names.push_back(name_of(edition.edition));
   }
   return joined(names, " or ");
 }
@@ -386,8 +387,8 @@ void check_edition(const ModelConfig& model, const GptEdition& edition) {
   const ModelConfig usual;
   ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
     if (takes(edition, option.flag) || text_of(option, field) == option_text(usual, option.flag)) return;
-    const std::string editions = editions_with(option.flag);
-    if (editions.empty()) return;
+    const std::string editions = editions_that([&](const GptEdition& one) { return takes(one, option.flag); });
+    if (editions.empty()) return;  // every edition has the option
     throw Error::format("edition {} has no --{}; leave it out, or use --edition {}", name_of(model.edition),
                         option.flag, editions);
   });
@@ -442,17 +443,10 @@ void check(const RunConfig& config) {
     throw Error::format("context {} is longer than the {} of {}; give --context {}", config.step_context(),
                         edition.rope ? "sliding window" : "position table", *model.max_context, *model.max_context);
   }
-  const auto editions_with_positions = [] {
-    std::vector<std::string_view> names;
-    for (const GptEdition& one : gpt_editions()) {
-      if (!one.rope) names.push_back(name_of(one.edition));
-    }
-    return joined(names, " or ");
-  };
   if (config.crop_context && edition.rope) {
     throw Error::format(
         "--crop-context needs a position table, and edition {} has none; give --edition {}, or use --context instead",
-        name_of(model.edition), editions_with_positions());
+        name_of(model.edition), editions_that([](const GptEdition& one) { return !one.rope; }));
   }
 }
 
