@@ -323,9 +323,7 @@ class Communicate {
     std::vector<ValueId> inputs;
     inputs.reserve(node.inputs.size());
     for (const ValueId input : node.inputs) inputs.push_back(read(input, gathers_.uses_of(index)));
-    replay_.to.current = node.annotations;
-    const std::vector<ValueId> outputs = replay_.to.emit(*node.op, node.attributes, inputs);
-    for (size_t i = 0; i < outputs.size(); ++i) replay_.bind(node.outputs[i], outputs[i]);
+    replay_.copy(node, node.attributes, inputs);
   }
 
   Replay replay_;
