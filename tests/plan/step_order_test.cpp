@@ -5,9 +5,10 @@
 
 #include "graph/builder.h"
 #include "ops/pointwise/pointwise.h"
+#include "plan/any_kernel.h"
 #include "support/types.h"
 
-namespace laptime {
+namespace laptime::test {
 namespace {
 
 PlanStep in_queue(int queue, std::vector<int> waits = {}) {
@@ -50,14 +51,6 @@ const OpCard kSend = {
     .kind = OpKind::kCommunication,
     .infer = [](const Attributes&, std::span<const TensorType> in) -> std::vector<TensorType> { return {in[0]}; }};
 
-const Kernel* kernel_of_any_device(const Signature& signature) {
-  static std::map<const OpCard*, Kernel> kernels;
-  Kernel& kernel = kernels[signature.op];
-  kernel.op = signature.op;
-  kernel.name = "any";
-  return &kernel;
-}
-
 bool overlap(const Buffer& a, const Buffer& b) {
   return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
@@ -66,13 +59,13 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   constexpr int64_t kSize = 1024;
   const auto plan_of = [&](bool communicates) {
     Builder build;
-    const ValueId x = build.source("x", test::floats({kSize}), Role::kInput);
+    const ValueId x = build.source("x", floats({kSize}), Role::kInput);
     const ValueId a = exp(build, x);
     const ValueId sent = communicates ? build.emit_one(kSend, {}, {a}) : neg(build, a);
     ValueId y = x;
     for (int i = 0; i < 4; ++i) y = exp(build, y);  // overlaps with the communication
     build.output("sum", add(build, y, sent));
-    return make_plan(build.finish(), kernel_of_any_device);
+    return make_plan(build.finish(), any_kernel);
   };
   const Plan one = plan_of(false);
   for (const PlanStep& step : one.steps) EXPECT_EQ(step.queue, 0);
@@ -94,12 +87,12 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
 // only after that queue has waited for the communication.
 TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
   Builder build;
-  const ValueId x = build.source("x", test::floats({1024}), Role::kInput);
+  const ValueId x = build.source("x", floats({1024}), Role::kInput);
   const ValueId a = exp(build, x);
   const ValueId sent = build.emit_one(kSend, {}, {a});
   const ValueId sent_later = build.emit_one(kSend, {}, {exp(build, x)});
   build.output("sum", add(build, sent, sent_later));
-  const Plan plan = make_plan(build.finish(), kernel_of_any_device);
+  const Plan plan = make_plan(build.finish(), any_kernel);
   ASSERT_EQ(plan.steps.size(), 5U);
   ASSERT_EQ(plan.steps[3].queue, kCommunicationQueue);
   ASSERT_EQ(plan.steps[4].waits, (std::vector<int>{1, 3}));
@@ -113,4 +106,4 @@ TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
 }
 
 }  // namespace
-}  // namespace laptime
+}  // namespace laptime::test
