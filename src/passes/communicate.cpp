@@ -283,8 +283,9 @@ class Communicate {
         replay_.bind(bucket.old[i], done[i]);
         continue;
       }
-      for (auto& [key, value] : made_) {
-        if (key.first == use->second && value == bucket.results[i]) value = done[i];
+      const auto first = made_.lower_bound({use->second, ValueId{}});
+      for (auto made = first; made != made_.end() && made->first.first == use->second; ++made) {
+        if (made->second == bucket.results[i]) made->second = done[i];
       }
     }
   }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/random.h"
 #include "graph/builder.h"
 #include "ops/pointwise/pointwise.h"
 #include "plan/any_kernel.h"
@@ -43,6 +46,23 @@ TEST(StepOrder, QueuesAreOrderedOnlyByWaits) {
   EXPECT_EQ(order.last_concurrent(use), 3);
   const std::vector<int> both{1, 2};
   EXPECT_EQ(order.last_concurrent(both), 4);
+}
+
+// Compares with a search from the last step, which takes too long for the thousands of buffers of a large step.
+TEST(StepOrder, FindsTheLastConcurrentStepOfRandomUses) {
+  for (uint64_t round = 0; round < 100; ++round) {
+    uint64_t state = round * 1000;
+    const auto below = [&](uint64_t bound) { return static_cast<int>(splitmix64(++state) % bound); };
+    std::vector<PlanStep> steps;
+    for (uint64_t i = 0; i < 40; ++i)
+      steps.push_back(in_queue(below(3), i > 0 && below(4) == 0 ? std::vector<int>{below(i)} : std::vector<int>{}));
+    const StepOrder order(steps);
+    const std::vector<int> uses{below(40), below(40)};
+    int last = 39;
+    const auto is_after = [&](int use) { return order.is_done(use, last); };
+    while (last > std::max(uses[0], uses[1]) && is_after(uses[0]) && is_after(uses[1])) --last;
+    EXPECT_EQ(order.last_concurrent(uses), last) << round;
+  }
 }
 
 // Represents a copy to another device.
