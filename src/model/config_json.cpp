@@ -21,7 +21,7 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kMostOfAnything = 1 << 30;
+constexpr int64_t kMaxInteger = 1 << 30;
 
 // A model_type, and the keys under which it stores the properties that all families have. Missing keys take the
 // defaults of the configuration classes in transformers.
@@ -37,7 +37,7 @@ struct Family {
   std::string_view positions = "max_position_embeddings";
   std::string_view eps = "rms_norm_eps";
   std::string_view activation = "hidden_act";
-  int64_t default_positions = 2048;  // or more, which makes no difference to the default context
+  int64_t default_positions = 2048;  // if more, the default context is the same
   double default_eps = 1e-6;
   int64_t default_kv_heads = 0;  // 0: the number of heads
   int64_t default_head_dim = 0;  // 0: hidden size / number of heads
@@ -138,7 +138,7 @@ class Reader {
   int64_t integer(std::string_view key, std::string_view flag = {}) {
     read_.insert(std::string(key));
     const std::optional<Option> option = find_option<RunConfig>(flag);
-    return json_.at(key).integer(1, option ? static_cast<int64_t>(option->max) : kMostOfAnything);
+    return json_.at(key).integer(1, option ? static_cast<int64_t>(option->max) : kMaxInteger);
   }
   int64_t integer_or(std::string_view key, int64_t otherwise, std::string_view flag = {}) {
     return has(key) ? integer(key, flag) : otherwise;
@@ -269,7 +269,7 @@ class Reader {
   // The layers of a qwen model before this one have full attention.
   int64_t first_sliding_layer() {
     constexpr int64_t kUsual = 28;
-    return has("max_window_layers") ? json_.at("max_window_layers").integer(0, kMostOfAnything) : kUsual;
+    return has("max_window_layers") ? json_.at("max_window_layers").integer(0, kMaxInteger) : kUsual;
   }
 
   bool slides_in_any_layer() {
@@ -358,11 +358,11 @@ class Reader {
     const std::string type = rope.has(type_key) ? rope.at(type_key).text() : "default";
     if (type == "default") return "none";
     if (type != "llama3") refuse(key, fmt::format("of {} {}", type_key, quote(type)), "only default and llama3 are");
-    const RopeScalingWord scaling{.factor = rope.at("factor").number(),
-                                  .low_factor = rope.at("low_freq_factor").number(),
-                                  .high_factor = rope.at("high_freq_factor").number(),
-                                  .original_context = static_cast<double>(
-                                      rope.at("original_max_position_embeddings").integer(1, kMostOfAnything))};
+    const RopeScalingWord scaling{
+        .factor = rope.at("factor").number(),
+        .low_factor = rope.at("low_freq_factor").number(),
+        .high_factor = rope.at("high_freq_factor").number(),
+        .original_context = static_cast<double>(rope.at("original_max_position_embeddings").integer(1, kMaxInteger))};
     return canonical_rope_scaling(fmt::format("{}: '{}'", file_, key), rope_scaling_word(scaling));
   }
 

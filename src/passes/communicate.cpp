@@ -112,7 +112,7 @@ struct Bucket {
   bool is_waited_for = false;
 };
 
-// Communication of one op that has not been started although its inputs are ready.
+// Communication of one op whose inputs are ready, but which has not started.
 struct Pending {
   const OpCard* op = nullptr;
   std::vector<size_t> members{};  // indices of nodes

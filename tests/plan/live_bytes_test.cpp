@@ -1,4 +1,4 @@
-// Tests the bytes held between phases and the buffers alive at the peak against hand-computed values.
+// The bytes held between phases, and the buffers alive at the peak.
 #include "plan/live_bytes.h"
 
 #include <gtest/gtest.h>
