@@ -357,9 +357,8 @@ std::vector<std::byte> Executor::read(const TensorView& view) const {
 
 std::vector<std::byte> Executor::read_source(const std::string& name) const {
   const int index = plan_.find_source(name);
-  if (index < 0) return {};
+  if (index < 0 || !backend_.computes()) return {};
   const Buffer& buffer = plan_.buffers[static_cast<size_t>(index)];
-  if (!backend_.computes()) return {};
   std::vector<std::byte> bytes(static_cast<size_t>(buffer.bytes));
   backend_.read(bytes.data(), resident_->data() + buffer.offset, buffer.bytes);
   return bytes;

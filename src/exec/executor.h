@@ -29,7 +29,7 @@ class Executor {
   bool computes() const { return backend_.computes(); }
 
   // Runs one training step. The timeline has one event for each series of launches in one phase, timed by marks of the
-  // device. Begin and end of the timeline are readings of the device's clock by the host.
+  // device. The host reads the device's clock at the beginning and at the end of the timeline.
   Timeline run(Marks marks = Marks::kPhases);
   // The device's pool, which provides the memory for a step's values; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }

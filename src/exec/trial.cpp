@@ -1,4 +1,4 @@
-// Shortens signatures, prepares the operands of a trial, and times kernels.
+// Reduces the batch of long launches, prepares the operands of a trial, and times kernels.
 #include "exec/trial.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Trial: times kernels in isolation, on operands of one signature, and shortens the signatures of long launches.
+// Trial: times kernels in isolation, on operands of one signature. Long launches are timed with a smaller batch.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 namespace laptime {
 
 // The bounds of one launch of a kernel, for 8, 32, 64 and 128 threads. Empty if the kernel does not run on host
-// threads, because of the device or because it communicates, and if its operands do not fit into the address space.
+// threads, because of the device or because it communicates, or if its operands do not fit into the address space.
 std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& kernel, const Signature& signature);
 
 // The bounds of several launches run in sequence, each weighted by its estimated time on one thread. Ignores

@@ -155,9 +155,9 @@ std::vector<ValueId> Replay::mapped(std::span<const ValueId> old_values) const {
   return values;
 }
 
-void Replay::copy(const Node& node) {
+void Replay::copy(const Node& node, const Attributes& attributes, std::span<const ValueId> new_inputs) {
   to.current = node.annotations;
-  const std::vector<ValueId> outputs = to.emit(*node.op, node.attributes, mapped(node.inputs));
+  const std::vector<ValueId> outputs = to.emit(*node.op, attributes, new_inputs);
   for (size_t i = 0; i < outputs.size(); ++i) bind(node.outputs[i], outputs[i]);
 }
 

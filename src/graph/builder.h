@@ -115,8 +115,9 @@ class Replay {
   const Graph& from;
   Builder to;
 
-  // Emits the same node with the mapped inputs, and binds its outputs.
-  void copy(const Node& node);
+  // Emits the same node with the mapped inputs, or with other attributes and inputs, and binds its outputs.
+  void copy(const Node& node) { copy(node, node.attributes, mapped(node.inputs)); }
+  void copy(const Node& node, const Attributes& attributes, std::span<const ValueId> new_inputs);
   // Maps `old_value` to `new_value`. Copies the old annotations, and the old role unless it is kActivation.
   void bind(ValueId old_value, ValueId new_value);
   ValueId operator[](ValueId old_value) const { return map_[static_cast<size_t>(old_value.index)]; }

@@ -21,7 +21,7 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kMostOfAnything = 1 << 30;
+constexpr int64_t kMaxInteger = 1 << 30;
 
 // A model_type, and the keys under which it stores the properties that all families have. Missing keys take the
 // defaults of the configuration classes in transformers.
@@ -37,7 +37,7 @@ struct Family {
   std::string_view positions = "max_position_embeddings";
   std::string_view eps = "rms_norm_eps";
   std::string_view activation = "hidden_act";
-  int64_t default_positions = 2048;  // or more, which makes no difference to the default context
+  int64_t default_positions = 2048;  // if more, the default context is the same
   double default_eps = 1e-6;
   int64_t default_kv_heads = 0;  // 0: the number of heads
   int64_t default_head_dim = 0;  // 0: hidden size / number of heads
@@ -108,10 +108,12 @@ class Reader {
     model.d_model = integer(family_.d_model, "d-model");
     model.num_layers = integer(family_.layers, "num-layers");
     model.num_heads = integer(family_.heads, "num-heads");
-    if (!json_.has("head_dim") && family_.default_head_dim == 0 && model.d_model % model.num_heads != 0)
+    const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
+    const bool is_neox = family_.edition == Edition::kGptNeox;
+    const bool has_head_dim = !is_gpt2 && !is_neox && (json_.has("head_dim") || family_.default_head_dim > 0);
+    if (!has_head_dim && model.d_model % model.num_heads != 0)
       refuse(family_.heads, fmt::format("{}", model.num_heads), fmt::format("give a divisor of {}", model.d_model));
     model.vocab_size = integer("vocab_size", "vocab");
-    const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
     model.d_ff = is_gpt2 ? integer_or(family_.d_ff, 4 * model.d_model, "d-ff") : integer(family_.d_ff, "d-ff");
     model.norm_eps = number_or(family_.eps, family_.default_eps);
     model.weight_tie = truth_or("tie_word_embeddings", family_.is_tied);
@@ -119,9 +121,9 @@ class Reader {
     model.context_length = default_context(positions);
     check_word(family_.activation, family_.activations);
     if (is_gpt2) read_gpt2(model, positions);
-    if (!is_gpt2) read_rope(model);
-    if (family_.edition == Edition::kGptNeox) read_gpt_neox(model);
-    if (!is_gpt2 && family_.edition != Edition::kGptNeox) read_llama(model);
+    if (!is_gpt2) read_rope(model, is_neox);
+    if (is_neox) read_gpt_neox(model);
+    if (!is_gpt2 && !is_neox) read_llama(model);
     refuse_others();
     check_ranges(model);
     return model;
@@ -136,7 +138,7 @@ class Reader {
   int64_t integer(std::string_view key, std::string_view flag = {}) {
     read_.insert(std::string(key));
     const std::optional<Option> option = find_option<RunConfig>(flag);
-    return json_.at(key).integer(1, option ? static_cast<int64_t>(option->max) : kMostOfAnything);
+    return json_.at(key).integer(1, option ? static_cast<int64_t>(option->max) : kMaxInteger);
   }
   int64_t integer_or(std::string_view key, int64_t otherwise, std::string_view flag = {}) {
     return has(key) ? integer(key, flag) : otherwise;
@@ -199,10 +201,11 @@ class Reader {
     if (std::ranges::find(words, word) == words.end())
       refuse(key, quote(word), fmt::format("{} computes {}", family_.model_type, words.front()));
   }
-  void refuse_unless(std::string_view key, double value) {
+  // Throws Error if `key` is present and differs from `value`, which gpt_neox takes from `own_key` or by default.
+  void refuse_unless(std::string_view key, std::string_view own_key, double value) {
     if (const double found = number_or(key, value); found != value)
       refuse(key, fmt::format("{}", found),
-             fmt::format("gpt_neox's own key for it says {}; give both keys the same value", value));
+             fmt::format("gpt_neox reads '{}' instead, here {}; give both keys the same value", own_key, value));
   }
   void require(std::string_view key, bool value) {
     if (truth_or(key, value) != value)
@@ -266,7 +269,7 @@ class Reader {
   // The layers of a qwen model before this one have full attention.
   int64_t first_sliding_layer() {
     constexpr int64_t kUsual = 28;
-    return has("max_window_layers") ? json_.at("max_window_layers").integer(0, kMostOfAnything) : kUsual;
+    return has("max_window_layers") ? json_.at("max_window_layers").integer(0, kMaxInteger) : kUsual;
   }
 
   bool slides_in_any_layer() {
@@ -309,16 +312,15 @@ class Reader {
 
   // Version 5 of transformers stores all parameters of RoPE in one object; version 4 stores only the scaling in an
   // object.
-  void read_rope(ModelConfig& model) {
-    const bool is_neox = family_.edition == Edition::kGptNeox;
+  void read_rope(ModelConfig& model, bool is_neox) {
     constexpr double kUsualTheta = 10'000;
     constexpr double kUsualNeoxShare = 0.25;
     model.rope_theta = number_or(is_neox ? "rotary_emb_base" : "rope_theta", kUsualTheta);
     double share = number_or(is_neox ? "rotary_pct" : "partial_rotary_factor", is_neox ? kUsualNeoxShare : 1);
     // Some version 4 files repeat gpt_neox's values under the keys of other families; the values must be equal.
     if (is_neox) {
-      refuse_unless("rope_theta", *model.rope_theta);
-      refuse_unless("partial_rotary_factor", share);
+      refuse_unless("rope_theta", "rotary_emb_base", *model.rope_theta);
+      refuse_unless("partial_rotary_factor", "rotary_pct", share);
     }
     std::optional<std::string> scaling;
     for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
@@ -356,11 +358,11 @@ class Reader {
     const std::string type = rope.has(type_key) ? rope.at(type_key).text() : "default";
     if (type == "default") return "none";
     if (type != "llama3") refuse(key, fmt::format("of {} {}", type_key, quote(type)), "only default and llama3 are");
-    const RopeScalingWord scaling{.factor = rope.at("factor").number(),
-                                  .low_factor = rope.at("low_freq_factor").number(),
-                                  .high_factor = rope.at("high_freq_factor").number(),
-                                  .original_context = static_cast<double>(
-                                      rope.at("original_max_position_embeddings").integer(1, kMostOfAnything))};
+    const RopeScalingWord scaling{
+        .factor = rope.at("factor").number(),
+        .low_factor = rope.at("low_freq_factor").number(),
+        .high_factor = rope.at("high_freq_factor").number(),
+        .original_context = static_cast<double>(rope.at("original_max_position_embeddings").integer(1, kMaxInteger))};
     return canonical_rope_scaling(fmt::format("{}: '{}'", file_, key), rope_scaling_word(scaling));
   }
 

@@ -35,14 +35,12 @@ void accumulate(Builder& build, const Sources& sources, std::vector<ValueId>& gr
   }
 }
 
-ValueId loss_scale_source(ModelBuilder& build) {
-  return build.source(source::kLossScale, contiguous_type(build.real(), {}), Role::kOptimizerState);
-}
-
 ValueId scaled(ModelBuilder& build, ValueId loss) {
   build.current = {Phase::kForward, {}, {}, false};
-  const ValueId known = build.graph().find_source(source::kLossScale);
-  return mul(build, loss, known.valid() ? known : loss_scale_source(build));
+  ValueId scale = build.graph().find_source(source::kLossScale);
+  if (!scale.valid())
+    scale = build.source(source::kLossScale, contiguous_type(build.real(), {}), Role::kOptimizerState);
+  return mul(build, loss, scale);
 }
 
 // The forward pass of micro-batch `part` of the rank's sequences. The loss is weighted by the micro-batch's share of

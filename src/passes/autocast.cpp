@@ -29,8 +29,7 @@ class Autocaster {
       std::vector<ValueId> inputs = replay_.mapped(node.inputs);
       const DType target = target_of(policy, inputs);
       for (ValueId& input : inputs) input = cast_root(input, target);
-      const std::vector<ValueId> outputs = replay_.to.emit(*node.op, node.attributes, inputs);
-      for (size_t i = 0; i < outputs.size(); ++i) replay_.bind(node.outputs[i], outputs[i]);
+      replay_.copy(node, node.attributes, inputs);
     }
     return replay_.finish();
   }

@@ -112,7 +112,7 @@ struct Bucket {
   bool is_waited_for = false;
 };
 
-// Communication of one op that has not been started although its inputs are ready.
+// Communication of one op whose inputs are ready, but which has not started.
 struct Pending {
   const OpCard* op = nullptr;
   std::vector<size_t> members{};  // indices of nodes
@@ -283,8 +283,9 @@ class Communicate {
         replay_.bind(bucket.old[i], done[i]);
         continue;
       }
-      for (auto& [key, value] : made_) {
-        if (key.first == use->second && value == bucket.results[i]) value = done[i];
+      const auto first = made_.lower_bound({use->second, ValueId{}});
+      for (auto made = first; made != made_.end() && made->first.first == use->second; ++made) {
+        if (made->second == bucket.results[i]) made->second = done[i];
       }
     }
   }
@@ -323,9 +324,7 @@ class Communicate {
     std::vector<ValueId> inputs;
     inputs.reserve(node.inputs.size());
     for (const ValueId input : node.inputs) inputs.push_back(read(input, gathers_.uses_of(index)));
-    replay_.to.current = node.annotations;
-    const std::vector<ValueId> outputs = replay_.to.emit(*node.op, node.attributes, inputs);
-    for (size_t i = 0; i < outputs.size(); ++i) replay_.bind(node.outputs[i], outputs[i]);
+    replay_.copy(node, node.attributes, inputs);
   }
 
   Replay replay_;

@@ -10,7 +10,7 @@ namespace laptime {
 // Joins communication of one op into buckets of at least `bucket_bytes`, in the order in which the inputs become ready,
 // and starts each bucket as soon as all its inputs are ready. A smaller bucket starts if a node reads one of its
 // results, before the optimizer, and at the end of the step. A wait node stands before the first node that reads a
-// bucket, before the second next bucket starts, or at the end of the step.
+// bucket's results, before the next bucket but one starts, or at the end of the step, whichever is first.
 //
 // Gathers (ops with OpCard::is_made_where_read) have one bucket for each layer, and for each module outside of the
 // layers. Each bucket is gathered before forward reads it and again before backward does, and the gather starts while

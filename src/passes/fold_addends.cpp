@@ -87,8 +87,7 @@ class AddendFolding {
     replay_.to.current = node.annotations;
     std::vector<ValueId> inputs = replay_.mapped(node.inputs);
     inputs.push_back(reshape(replay_.to, replay_[addend], from().value(node.outputs[0]).type.shape()));
-    const std::vector<ValueId> outputs = replay_.to.emit(*node.op, *node.op->fold_addend(node.attributes), inputs);
-    for (size_t i = 0; i < outputs.size(); ++i) replay_.bind(node.outputs[i], outputs[i]);
+    replay_.copy(node, *node.op->fold_addend(node.attributes), inputs);
   }
 
   Replay replay_;

@@ -74,9 +74,7 @@ class OutputCastFolding {
         attributes = *with_cast;
         mark_casts_folded(node.outputs[k]);
       }
-      replay_.to.current = node.annotations;
-      const std::vector<ValueId> outputs = replay_.to.emit(*node.op, attributes, replay_.mapped(node.inputs));
-      for (size_t k = 0; k < outputs.size(); ++k) replay_.bind(node.outputs[k], outputs[k]);
+      replay_.copy(node, attributes, replay_.mapped(node.inputs));
     }
     return replay_.finish();
   }
@@ -159,9 +157,7 @@ class InputCastFolding {
         attributes = *with_cast;
         inputs[i] = replay_[from().node(producer).inputs[0]];
       }
-      replay_.to.current = node.annotations;
-      const std::vector<ValueId> outputs = replay_.to.emit(*node.op, attributes, inputs);
-      for (size_t k = 0; k < outputs.size(); ++k) replay_.bind(node.outputs[k], outputs[k]);
+      replay_.copy(node, attributes, inputs);
     }
     return replay_.finish();
   }

@@ -26,14 +26,8 @@ class RowPadding {
   Graph run() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
       const Node& node = from().nodes[i];
-      if (!padded_[i]) {
-        replay_.copy(node);
-        continue;
-      }
-      replay_.to.current = node.annotations;
-      const std::vector<ValueId> outputs =
-          replay_.to.emit(*node.op, *node.op->pad_rows(node.attributes), replay_.mapped(node.inputs));
-      for (size_t k = 0; k < outputs.size(); ++k) replay_.bind(node.outputs[k], outputs[k]);
+      replay_.copy(node, padded_[i] ? *node.op->pad_rows(node.attributes) : node.attributes,
+                   replay_.mapped(node.inputs));
     }
     return replay_.finish();
   }

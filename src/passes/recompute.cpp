@@ -47,9 +47,7 @@ class Recompute {
       const int64_t region = region_of(node);
       std::vector<ValueId> inputs;
       for (const ValueId input : node.inputs) inputs.push_back(read(input, region));
-      replay_.to.current = node.annotations;
-      const std::vector<ValueId> outputs = replay_.to.emit(*node.op, node.attributes, inputs);
-      for (size_t i = 0; i < outputs.size(); ++i) replay_.bind(node.outputs[i], outputs[i]);
+      replay_.copy(node, node.attributes, inputs);
     }
     return replay_.finish();
   }

@@ -16,6 +16,7 @@ class Elider {
   explicit Elider(const Graph& graph)
       : graph_(graph),
         updates_(graph.storage_roots.size()),
+        reusers_(graph.storage_roots.size()),
         last_read_(graph.storage_roots.size(), 0),
         is_output_(graph.storage_roots.size(), false),
         is_held_(graph.storage_roots.size(), false) {
@@ -67,11 +68,14 @@ class Elider {
     const auto aliases =
         std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return placed_in(input) == bytes; });
     if (aliases != 1) return;
-    for (size_t other = 0; other < elision_.storage.size(); ++other) {
-      if (elision_.storage[other] != bytes) continue;
-      if (last_read_[other] > at || is_output_[other] || is_held_[other] || !updates_[other].empty()) return;
-    }
+    const auto is_needed = [&](size_t other) {
+      return elision_.storage[other] == bytes &&
+             (last_read_[other] > at || is_output_[other] || is_held_[other] || !updates_[other].empty());
+    };
+    std::vector<size_t>& reusers = reusers_[static_cast<size_t>(bytes.index)];
+    if (is_needed(static_cast<size_t>(bytes.index)) || std::any_of(reusers.begin(), reusers.end(), is_needed)) return;
     elision_.storage[storage(out)] = bytes;
+    reusers.push_back(storage(out));
   }
 
   bool needs_no_copy(const Node& assign, size_t at) const {
@@ -117,6 +121,7 @@ class Elider {
 
   const Graph& graph_;
   std::vector<std::vector<size_t>> updates_;  // storage -> nodes that update it
+  std::vector<std::vector<size_t>> reusers_;  // storage -> storages that reuse its bytes for a result
   std::vector<size_t> last_read_;             // storage -> last node that reads it
   std::vector<bool> is_output_;               // storage -> whether it outlives the step
   std::vector<bool> is_held_;                 // storage -> whether a variable of the eager program holds it

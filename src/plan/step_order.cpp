@@ -2,16 +2,18 @@
 #include "plan/step_order.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace laptime {
 
-StepOrder::StepOrder(std::span<const PlanStep> steps) {
-  for (const PlanStep& step : steps) {
-    queue_.push_back(step.queue);
-    queues_ = std::max(queues_, step.queue + 1);
+StepOrder::StepOrder(std::span<const PlanStep> steps) : steps_(1) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    queue_.push_back(steps[i].queue);
+    steps_.resize(std::max(steps_.size(), static_cast<size_t>(steps[i].queue) + 1));
+    steps_[static_cast<size_t>(steps[i].queue)].push_back(static_cast<int>(i));
   }
-  if (queues_ == 1) return;  // a single queue runs its steps in order
-  const auto queues = static_cast<size_t>(queues_);
+  const size_t queues = steps_.size();
+  if (queues == 1) return;                // a single queue runs its steps in order
   std::vector<int> previous(queues, -1);  // last step so far in each queue
   for (size_t i = 0; i < steps.size(); ++i) {
     std::vector<int> done(queues, -1);
@@ -31,17 +33,20 @@ StepOrder::StepOrder(std::span<const PlanStep> steps) {
 }
 
 bool StepOrder::is_done(int before, int after) const {
-  if (queues_ == 1) return before < after;
+  if (queues() == 1) return before < after;
   return before <= done_[static_cast<size_t>(after)][static_cast<size_t>(queue_[static_cast<size_t>(before)])];
 }
 
 int StepOrder::last_concurrent(std::span<const int> uses) const {
   int last = -1;
-  for (const int use : uses) last = std::max(last, use);
-  if (queues_ == 1) return last;
-  for (int step = static_cast<int>(queue_.size()) - 1; step > last; --step) {
-    const bool all_done = std::all_of(uses.begin(), uses.end(), [&](int use) { return is_done(use, step); });
-    if (!all_done) return step;
+  for (const int use : uses) {
+    last = std::max(last, use);
+    for (const std::vector<int>& steps : steps_) {
+      // Once a step of a queue begins after `use` is done, so do all later steps of that queue.
+      const auto after =
+          std::partition_point(steps.begin(), steps.end(), [&](int step) { return !is_done(use, step); });
+      if (after != steps.begin()) last = std::max(last, *std::prev(after));
+    }
   }
   return last;
 }

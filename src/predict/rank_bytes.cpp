@@ -69,9 +69,9 @@ double layers_of_first_rank(double layers, double layer_work, double head_work, 
   return std::min(layers, std::floor(share / layer_work) + 1);
 }
 
-// Peak bytes beyond all gradients, or beyond the parts that a rank keeps, from the backward of the first layer on.
-// `late` is that of a rank that reduces nothing. A rank that keeps parts holds the whole last bucket until it is
-// reduced.
+// Peak bytes from the backward of the first layer on, beyond the gradients or shards of gradients that a rank keeps.
+// `late` is this peak for a rank that reduces nothing. A rank that keeps shards holds the whole last bucket until it
+// is reduced.
 double late_peak(double late, const StoredTypes& stored, Shard shard, double sharers) {
   const double of_others = stored.last_bucket * (1 - 1 / sharers);
   const double received = stored.receives_gradients ? of_others : 0;

@@ -86,7 +86,7 @@ TEST(SampleSeries, PausesBetweenStepsCountTowardsTheBudget) {
   EXPECT_LE(taken, 12);
 }
 
-TEST(SampleSeries, EmptySeriesHasNoStatistics) {
+TEST(SampleSeries, EmptySeriesHasNoSamples) {
   const Sampling sampling = SampleSeries(StoppingRule(), false).finish(true);
   EXPECT_TRUE(sampling.interrupted);
   EXPECT_EQ(sampling.sample_count(), 0);

@@ -11,18 +11,10 @@
 #include "graph/builder.h"
 #include "ops/kernels_cpu.h"
 #include "ops/registry.h"
+#include "support/training.h"
 #include "support/types.h"
 
 namespace laptime::test {
-
-inline ChooseKernel first_kernel(const Backend& backend) {
-  return [&backend](const Signature& signature) -> const Kernel* {
-    for (const Kernel& kernel : backend.kernels(*signature.op)) {
-      if (kernel.refusal(signature).empty()) return &kernel;
-    }
-    return nullptr;
-  };
-}
 
 inline std::vector<Kernel> all_cpu_kernels() { return cpu_kernels(cpu::widest_isa()); }
 

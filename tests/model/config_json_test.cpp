@@ -290,6 +290,11 @@ TEST(ConfigJson, ErrorNamesTheKeyOfAValueOutOfRange) {
   EXPECT_THAT(with(llama(), "rms_norm_eps", -1), HasSubstr("config.json: 'rms_norm_eps'"));
   EXPECT_THAT(with(llama(), "attention_dropout", 2), HasSubstr("config.json: 'attention_dropout'"));
   EXPECT_THAT(with(llama(), "num_attention_heads", 5), HasSubstr("'num_attention_heads' is 5"));
+  Json neox = gpt_neox();
+  neox["head_dim"] = 16;  // no key of gpt_neox, so it does not excuse the number of heads
+  EXPECT_THAT(with(neox, "num_attention_heads", 5), HasSubstr("'num_attention_heads' is 5"));
+  EXPECT_THAT(with(gpt_neox(), "rope_theta", 5000.0),
+              HasSubstr("gpt_neox reads 'rotary_emb_base' instead, here 10000"));
   EXPECT_THAT(with(llama(), "vocab_size", int64_t{1} << 40), HasSubstr("'vocab_size' is 1099511627776"));
   EXPECT_THAT(with(gpt2(), "n_layer", 100'000), HasSubstr("config.json, 'n_layer'"));
   EXPECT_THAT(with(gpt2(), "resid_pdrop", 1), HasSubstr("config.json: 'resid_pdrop'"));

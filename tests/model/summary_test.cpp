@@ -74,26 +74,6 @@ TEST(ModelSummary, CountsParametersOfThe2025Sizes) {
   }
 }
 
-TEST(ModelSummary, CountsParametersOfGpt2) {
-  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-124M"}})), 124'439'808);
-  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-355M"}})), 354'823'168);
-  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-774M"}})), 774'030'080);
-  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-1558M"}})), 1'557'611'200);
-}
-
-TEST(ModelSummary, ParameterCountOfEdition2024MatchesTheFormula) {
-  const ModelConfig small = resolved_model({{"model", "small"}, {"edition", "2024"}});
-  const int64_t d = 768, d_ff = 3072, layers = 12, vocab = 10'000, context = 128;
-  const int64_t untied = 2 * vocab * d + context * d + layers * (4 * d * d + 2 * d * d_ff + 2 * d) + d;
-  EXPECT_EQ(parameter_count(small), untied);
-  ModelConfig tied = small;
-  tied.weight_tie = true;
-  EXPECT_EQ(parameter_count(tied), untied - vocab * d);
-  ModelConfig biased = small;
-  biased.bias = true;
-  EXPECT_EQ(parameter_count(biased), untied + layers * (5 * d + d_ff) + vocab);
-}
-
 TEST(ModelSummary, EveryPresetInEveryEditionMatchesTheFormulas) {
   for (const ModelPreset& preset : model_presets()) {
     if (preset.name == kAttentionModel) continue;
@@ -168,19 +148,11 @@ TEST(ModelSummary, AttentionModelHasTwoProductsOverAllPositions) {
   EXPECT_TRUE(summarize(resolved_model({})).inputs.empty());
 }
 
-TEST(ModelSummary, OlderFeedForwardsHaveTwoMatrices) {
-  ModelConfig three;
-  ModelConfig two;
-  two.edition = Edition::k2024;
-  const int64_t third = int64_t{2} * 4 * 256 * 12 * 768 * 3072;
-  EXPECT_EQ(forward_flops(three) - forward_flops(two), third);
-}
-
 TEST(Validate, RejectsInvalidModels) {
   ModelConfig model;
   EXPECT_EQ(refusal(model), "");
   model.num_heads = 5;
-  EXPECT_THAT(refusal(model), HasSubstr("d_model (768) must be divisible by num_heads (5)"));
+  EXPECT_THAT(refusal(model), HasSubstr("d_model (768) must be divisible by num_heads (5); give --num-heads 12, or"));
   model.num_heads = 256;
   EXPECT_THAT(refusal(model), HasSubstr("RoPE rotates pairs"));
   model.edition = Edition::k2024;
@@ -195,6 +167,21 @@ TEST(Validate, RejectsInvalidModels) {
   model = ModelConfig{};
   model.edition = Edition::kGpt2;
   EXPECT_THAT(refusal(model), HasSubstr("always has biases"));
+}
+
+TEST(Validate, SuggestsOnlyValidNumbersOfHeads) {
+  ModelConfig model;
+  model.d_model = 130;  // two heads would be 65 columns wide, and RoPE rotates pairs
+  model.num_heads = 3;
+  EXPECT_THAT(refusal(model), HasSubstr("give --num-heads 1, or another --d-model"));
+  model.d_model = 129;
+  model.num_heads = 2;
+  EXPECT_THAT(refusal(model), HasSubstr("by num_heads (2); give another --d-model"));
+  model.edition = Edition::kLlama;
+  model.d_model = 64;
+  model.num_heads = 9;
+  model.num_kv_heads = 3;
+  EXPECT_THAT(refusal(model), HasSubstr("by num_heads (9); give another --d-model"));
 }
 
 TEST(Validate, RejectsNumbersOutOfRange) {

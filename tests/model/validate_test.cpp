@@ -1,4 +1,4 @@
-// Options that a point refuses.
+// Options that make a point invalid.
 #include "model/validate.h"
 
 #include <gtest/gtest.h>

@@ -73,35 +73,26 @@ TEST(Eager, SixteenBitNormCastsToFloat32AndBackOnce) {
   EXPECT_EQ(casts, (std::vector<std::string>{"float32", "bfloat16"}));
 }
 
-TEST(Compile, MatchesEagerLosses) {
-  for (const Edition edition : kEditions) {
-    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
-      const RunConfig config = tiny_config(edition, dtype);
-      const std::vector<double> eager = losses(config, eager_options(config));
-      const std::vector<double> compiled = losses(config, compile_options(config));
-      const double tolerance = dtype == Precision::kFloat32 ? 2e-6 : 4e-3;
-      for (size_t i = 0; i < eager.size(); ++i)
-        EXPECT_NEAR(compiled[i] / eager[i], 1, tolerance) << name_of(edition) << ' ' << name_of(dtype) << " step " << i;
-    }
-  }
+void expect_eager_losses_in_compile_mode(const RunConfig& config) {
+  const std::vector<double> eager = losses(config, eager_options(config));
+  const std::vector<double> compiled = losses(config, compile_options(config));
+  const double tolerance = config.dtype == Precision::kFloat32 ? 2e-6 : 4e-3;
+  for (size_t i = 0; i < eager.size(); ++i)
+    EXPECT_NEAR(compiled[i] / eager[i], 1, tolerance)
+        << name_of(config.model.edition) << ' ' << name_of(config.dtype) << " step " << i;
 }
 
-TEST(Compile, MatchesEagerLossesForOddSizes) {
+TEST(Compile, MatchesEagerLosses) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
-    const RunConfig config = odd_config(dtype);
-    const std::vector<double> eager = losses(config, eager_options(config));
-    const std::vector<double> compiled = losses(config, compile_options(config));
-    for (size_t i = 0; i < eager.size(); ++i)
-      EXPECT_NEAR(compiled[i] / eager[i], 1, dtype == Precision::kFloat32 ? 2e-6 : 4e-3) << i;
+    for (const Edition edition : kEditions) expect_eager_losses_in_compile_mode(tiny_config(edition, dtype));
+    expect_eager_losses_in_compile_mode(odd_config(dtype));
   }
 }
 
 TEST(Compile, MatchesEagerLossesWithDropout) {
   RunConfig config = tiny_config(Edition::k2024);
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.2;
-  const std::vector<double> eager = losses(config, eager_options(config));
-  const std::vector<double> compiled = losses(config, compile_options(config));
-  for (size_t i = 0; i < eager.size(); ++i) EXPECT_NEAR(compiled[i] / eager[i], 1, 2e-6) << i;
+  expect_eager_losses_in_compile_mode(config);
 }
 
 TEST(Compile, GivesTheSameBitsForAnyNumberOfThreads) {

@@ -77,7 +77,7 @@ TEST(Saved, HoldsOnlySavedBytesAndTheLossAfterForward) {
       int64_t resident = 0;
       for (const Action& action : plan.actions) {
         if (action.kind == Action::Kind::kAlloc) alive.insert(action.index);
-        if (action.kind == Action::Kind::kFree && action.index != -1) {
+        if (action.kind == Action::Kind::kFree) {
           const Buffer& buffer = plan.buffers[static_cast<size_t>(action.index)];
           const bool outlives = std::any_of(plan.outputs.begin(), plan.outputs.end(), [&](const PlanOutput& output) {
             return output.operand.buffer == action.index;

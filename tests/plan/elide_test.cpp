@@ -133,9 +133,7 @@ TEST(Elide, OutputNeedsItsCopyIfTheStateChangesLater) {
   const ValueId once = assign(step.build, step.w, first);
   step.build.output("y", first);
   assign(step.build, once, add_scalar(step.build, once, 1));
-  const std::vector<bool> dropped = step.dropped();
-  EXPECT_FALSE(dropped[0]);
-  EXPECT_TRUE(dropped[1]);
+  EXPECT_EQ(step.dropped(), (std::vector<bool>{false, true}));
 }
 
 // The second assignment must not overwrite a value that is read after it.
@@ -145,9 +143,7 @@ TEST(Elide, ReadAfterALaterUpdateNeedsTheFirstCopy) {
   const ValueId once = assign(step.build, step.w, first);
   assign(step.build, once, add_scalar(step.build, once, 1));
   step.build.output("y", exp(step.build, first));
-  const std::vector<bool> dropped = step.dropped();
-  EXPECT_FALSE(dropped[0]);
-  EXPECT_TRUE(dropped[1]);
+  EXPECT_EQ(step.dropped(), (std::vector<bool>{false, true}));
 }
 
 }  // namespace

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/random.h"
 #include "graph/builder.h"
 #include "ops/pointwise/pointwise.h"
+#include "plan/any_kernel.h"
 #include "support/types.h"
 
-namespace laptime {
+namespace laptime::test {
 namespace {
 
 PlanStep in_queue(int queue, std::vector<int> waits = {}) {
@@ -44,19 +48,28 @@ TEST(StepOrder, QueuesAreOrderedOnlyByWaits) {
   EXPECT_EQ(order.last_concurrent(both), 4);
 }
 
+// Compares with a search from the last step, which takes too long for the thousands of buffers of a large step.
+TEST(StepOrder, FindsTheLastConcurrentStepOfRandomUses) {
+  for (uint64_t round = 0; round < 100; ++round) {
+    uint64_t state = round * 1000;
+    const auto below = [&](uint64_t bound) { return static_cast<int>(splitmix64(++state) % bound); };
+    std::vector<PlanStep> steps;
+    for (uint64_t i = 0; i < 40; ++i)
+      steps.push_back(in_queue(below(3), i > 0 && below(4) == 0 ? std::vector<int>{below(i)} : std::vector<int>{}));
+    const StepOrder order(steps);
+    const std::vector<int> uses{below(40), below(40)};
+    int last = 39;
+    const auto is_after = [&](int use) { return order.is_done(use, last); };
+    while (last > std::max(uses[0], uses[1]) && is_after(uses[0]) && is_after(uses[1])) --last;
+    EXPECT_EQ(order.last_concurrent(uses), last) << round;
+  }
+}
+
 // Represents a copy to another device.
 const OpCard kSend = {
     .name = "send",
     .kind = OpKind::kCommunication,
     .infer = [](const Attributes&, std::span<const TensorType> in) -> std::vector<TensorType> { return {in[0]}; }};
-
-const Kernel* kernel_of_any_device(const Signature& signature) {
-  static std::map<const OpCard*, Kernel> kernels;
-  Kernel& kernel = kernels[signature.op];
-  kernel.op = signature.op;
-  kernel.name = "any";
-  return &kernel;
-}
 
 bool overlap(const Buffer& a, const Buffer& b) {
   return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
@@ -66,13 +79,13 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   constexpr int64_t kSize = 1024;
   const auto plan_of = [&](bool communicates) {
     Builder build;
-    const ValueId x = build.source("x", test::floats({kSize}), Role::kInput);
+    const ValueId x = build.source("x", floats({kSize}), Role::kInput);
     const ValueId a = exp(build, x);
     const ValueId sent = communicates ? build.emit_one(kSend, {}, {a}) : neg(build, a);
     ValueId y = x;
     for (int i = 0; i < 4; ++i) y = exp(build, y);  // overlaps with the communication
     build.output("sum", add(build, y, sent));
-    return make_plan(build.finish(), kernel_of_any_device);
+    return make_plan(build.finish(), any_kernel);
   };
   const Plan one = plan_of(false);
   for (const PlanStep& step : one.steps) EXPECT_EQ(step.queue, 0);
@@ -94,12 +107,12 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
 // only after that queue has waited for the communication.
 TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
   Builder build;
-  const ValueId x = build.source("x", test::floats({1024}), Role::kInput);
+  const ValueId x = build.source("x", floats({1024}), Role::kInput);
   const ValueId a = exp(build, x);
   const ValueId sent = build.emit_one(kSend, {}, {a});
   const ValueId sent_later = build.emit_one(kSend, {}, {exp(build, x)});
   build.output("sum", add(build, sent, sent_later));
-  const Plan plan = make_plan(build.finish(), kernel_of_any_device);
+  const Plan plan = make_plan(build.finish(), any_kernel);
   ASSERT_EQ(plan.steps.size(), 5U);
   ASSERT_EQ(plan.steps[3].queue, kCommunicationQueue);
   ASSERT_EQ(plan.steps[4].waits, (std::vector<int>{1, 3}));
@@ -113,4 +126,4 @@ TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
 }
 
 }  // namespace
-}  // namespace laptime
+}  // namespace laptime::test

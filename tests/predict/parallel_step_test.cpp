@@ -21,6 +21,9 @@ constexpr RankWork kWork{.layer_forward = {1, 0},
                          .ends_backward = {1, 0},
                          .ends_optimizer = {0.2, 0}};
 
+// The model whose bytes are computed by hand; steps state the number of layers.
+const ModelConfig kModel{.d_model = 1000, .d_ff = 4000, .num_heads = 10, .vocab_size = 1000};
+
 DataSheet machine() { return find_machine("h100"); }
 
 LaunchTimes times(Program program = Program::kPyTorchCompile) {
@@ -150,9 +153,8 @@ TEST(ParallelTime, OneRankNeedsNoLinks) {
 }
 
 TEST(RankBytes, ShardingDividesStatesAmongRanks) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](Shard shard) {
-    return rank_bytes(model, false, step_of(10, {.ranks = 8, .shard = shard}), {});
+    return rank_bytes(kModel, false, step_of(10, {.ranks = 8, .shard = shard}), {});
   };
   EXPECT_DOUBLE_EQ(bytes(Shard::kNone).parameters, 4e9);
   EXPECT_DOUBLE_EQ(bytes(Shard::kNone).optimizer, 8e9);
@@ -164,12 +166,11 @@ TEST(RankBytes, ShardingDividesStatesAmongRanks) {
 }
 
 TEST(RankBytes, GradientsThatAreReducedOnceStayWhole) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const StoredTypes once{.gathered_bytes = 4, .reduces_once = true};
   const auto bytes = [&](Shard shard, int64_t micro_batches, const StoredTypes& stored) {
     ParallelStep step = step_of(10, {.ranks = 8, .shard = shard});
     step.micro_batches = micro_batches;
-    return rank_bytes(model, false, step, stored);
+    return rank_bytes(kModel, false, step, stored);
   };
   EXPECT_DOUBLE_EQ(bytes(Shard::kOptimizer, 2, once).gradients, 4e9);
   EXPECT_DOUBLE_EQ(bytes(Shard::kGradients, 1, once).gradients, 0.5e9);
@@ -182,9 +183,8 @@ TEST(RankBytes, GradientsThatAreReducedOnceStayWhole) {
 }
 
 TEST(RankBytes, DividesStatesOnlyWithinAReplica) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](int64_t ranks, int64_t most_sharers) {
-    return rank_bytes(model, false, step_of(10, {.ranks = ranks, .shard = Shard::kParameters}),
+    return rank_bytes(kModel, false, step_of(10, {.ranks = ranks, .shard = Shard::kParameters}),
                       {.most_sharers = most_sharers});
   };
   EXPECT_DOUBLE_EQ(bytes(64, 0).optimizer, 8e9 / 64);
@@ -194,23 +194,21 @@ TEST(RankBytes, DividesStatesOnlyWithinAReplica) {
 }
 
 TEST(RankBytes, ActivationsMatchPublishedFormulas) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10);
   step.kv_width = 1000;
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, 10 * 32 * 1000.0 * 1000);
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).activations, 10 * 32 * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kFull;
   // Backward of the recomputed layer also holds the gradients of its widest value and of two narrow values.
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32 + 12) * 1000.0 * 1000);
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).activations, (10 * 2 + 32 + 12) * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kSelective;
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 18 + 32 - 18 + 12) * 1000.0 * 1000);
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).activations, (10 * 18 + 32 - 18 + 12) * 1000.0 * 1000);
 }
 
 TEST(RankBytes, Float32NeedsNoCopiesOfParameters) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](Shard shard, double value_bytes, const StoredTypes& stored) {
     ParallelStep step = step_of(10, {.ranks = 8, .shard = shard});
     step.value_bytes = value_bytes;
-    return rank_bytes(model, false, step, stored);
+    return rank_bytes(kModel, false, step, stored);
   };
   const StoredTypes wide{.norm_bytes = 8};
   EXPECT_DOUBLE_EQ(bytes(Shard::kNone, 4, wide).activations, 2 * bytes(Shard::kNone, 2, {}).activations);
@@ -220,7 +218,7 @@ TEST(RankBytes, Float32NeedsNoCopiesOfParameters) {
 }
 
 TEST(RankBytes, UnfusedAttentionStoresScores) {
-  ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  ModelConfig model = kModel;
   model.context_length = 100;
   const ParallelStep step = step_of(10);
   const double all = rank_bytes(model, false, step, {.score_bytes = 5}).activations;
@@ -228,11 +226,10 @@ TEST(RankBytes, UnfusedAttentionStoresScores) {
 }
 
 TEST(RankBytes, CountsActivationsThatFrameworksKeep) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10, {.ranks = 2, .tensor = 2});
   step.kv_width = 250;
   const auto saved = [&](const StoredTypes& stored, bool has_gate = false) {
-    return rank_bytes(model, has_gate, step, stored).activations / (10 * 1000.0 * 1000);
+    return rank_bytes(kModel, has_gate, step, stored).activations / (10 * 1000.0 * 1000);
   };
   const double fused = saved({});
   EXPECT_DOUBLE_EQ(fused, (2 * 4 + 2 * (2 + 0.5) + 2 * 8) / 2);
@@ -244,7 +241,7 @@ TEST(RankBytes, CountsActivationsThatFrameworksKeep) {
 }
 
 TEST(RankBytes, CountsHeadsWiderThanTheModel) {
-  ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  ModelConfig model = kModel;
   ParallelStep step = step_of(10);
   const auto saved = [&](const StoredTypes& stored) {
     return rank_bytes(model, false, step, stored).activations / (10 * 1000.0 * 1000);
@@ -264,45 +261,41 @@ TEST(RankBytes, CountsHeadsWiderThanTheModel) {
 }
 
 TEST(RankBytes, ReplicatedGradientsNeedBuckets) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const StoredTypes buckets{.buckets_gradients = true};
   const auto gathered = [&](Shard shard) {
-    return rank_bytes(model, false, step_of(10, {.ranks = 8, .shard = shard}), buckets).gathered;
+    return rank_bytes(kModel, false, step_of(10, {.ranks = 8, .shard = shard}), buckets).gathered;
   };
   EXPECT_DOUBLE_EQ(gathered(Shard::kNone) - gathered(Shard::kOptimizer), 4e9);
 }
 
 TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10);
   const StoredTypes frees{.frees_gradients = true};
-  const RankBytes at_end = rank_bytes(model, false, step, frees);
+  const RankBytes at_end = rank_bytes(kModel, false, step, frees);
   EXPECT_DOUBLE_EQ(at_end.gradients, 4e9);
   EXPECT_DOUBLE_EQ(at_end.activations, 0);
   step.tokens *= 100;
-  const RankBytes at_begin = rank_bytes(model, false, step, frees);
+  const RankBytes at_begin = rank_bytes(kModel, false, step, frees);
   EXPECT_DOUBLE_EQ(at_begin.gradients, 0);
   EXPECT_GT(at_begin.activations, 4e9);
   step.micro_batches = 2;
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, frees).gradients, 4e9);
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, frees).gradients, 4e9);
 }
 
 TEST(RankBytes, ShardsOfGradientsAreFreedToo) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   for (const Shard shard : {Shard::kGradients, Shard::kParameters}) {
     ParallelStep step = step_of(10, {.ranks = 8, .shard = shard});
     step.tokens *= 100;
-    EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {.frees_gradients = true}).gradients, 0);
-    EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gradients, 0.5e9);
+    EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {.frees_gradients = true}).gradients, 0);
+    EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).gradients, 0.5e9);
   }
 }
 
-TEST(RankBytes, PlannedStepsHoldOnlyTheirBuffersBeside) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+TEST(RankBytes, PlannedStepsAddOnlyCommunicationBuffers) {
   const StoredTypes planned{.planned = PlannedActivations{.layer = 1e6}};
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step_of(10), planned).framework, 0);
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step_of(10, {.ranks = 2}), planned).framework, 1.2 * (1 << 30));
-  EXPECT_GT(rank_bytes(model, false, step_of(10), {}).framework, 0.6 * (1 << 30));
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step_of(10), planned).framework, 0);
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step_of(10, {.ranks = 2}), planned).framework, 1.2 * (1 << 30));
+  EXPECT_GT(rank_bytes(kModel, false, step_of(10), {}).framework, 0.6 * (1 << 30));
 }
 
 TEST(RankBytes, StageBalancingIncludesTheWorkOfTheHead) {
@@ -316,14 +309,13 @@ TEST(RankBytes, StageBalancingIncludesTheWorkOfTheHead) {
 }
 
 TEST(RankBytes, PipelineStageKeepsGatheredParametersBetweenMicroBatches) {
-  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(8, {.ranks = 8, .pipeline = 2, .shard = Shard::kParameters});
   step.parameters = 8 * 1e8 + 2 * 1e6;
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gathered, 2 * (2 * 1e8 + 1e6));
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6) / 4);
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).gathered, 2 * (2 * 1e8 + 1e6));
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6) / 4);
   step.micro_batches = 2;
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gathered, 2 * (4 * 1e8 + 1e6));
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6));
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).gathered, 2 * (4 * 1e8 + 1e6));
+  EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6));
 }
 
 TEST(RankBytes, PipelineHoldsMicroBatchesInFlight) {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "report/verification_text.h"
+#include "support/error_of.h"
 #include "support/golden_path.h"
 #include "verify/verify.h"
 
@@ -27,12 +27,7 @@ size_t comparisons_in(const VerifiedFile& file, const std::string& group) {
 }
 
 std::string refusal_of_options(const RunConfig& machine, const char* name) {
-  try {
-    require_possible(read_golden(golden_path(name)), machine);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
+  return test::error_of([&] { require_possible(read_golden(golden_path(name)), machine); });
 }
 
 TEST(Verify, RejectsOptionsThatBenchRejects) {

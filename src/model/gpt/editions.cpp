@@ -54,6 +54,35 @@ constexpr GptDefaults kGptNeoxDefaults = [] {
   return defaults;
 }();
 
+constexpr GptEdition k2025{
+    .edition = Edition::k2025,
+    .about = "the course's 2025 assignment, the default: RMSNorm, RoPE on interleaved pairs, SwiGLU, its own AdamW",
+    .norm = nn::NormKind::kRms,
+    .rope = RopeForm::kInterleaved,
+    .feed_forward = FeedForward::kSwiglu,
+    .linear = LinearForm::kEinsum,
+    .loss = CrossEntropyForm::kWrittenOut,
+    .init = kGlorot,
+    .defaults = {.context_length = 256,
+                 .batch_size = 4,
+                 .vocab_size = 10'000,
+                 .seed = 1,
+                 .optimizer = Optimizer::k2025,
+                 .warmup = 5,
+                 .steps = 10}};
+
+constexpr GptEdition k2026 = [] {
+  GptEdition edition = k2025;
+  edition.edition = Edition::k2026;
+  edition.about =
+      "the course's later model: like edition 2025, but RoPE pairs the halves of a head, and weight decay comes before "
+      "the update";
+  edition.rope = RopeForm::kHalves;
+  edition.defaults.context_length = 512;
+  edition.defaults.optimizer = Optimizer::k2026;
+  return edition;
+}();
+
 constexpr GptEdition kLlama{
     .edition = Edition::kLlama,
     .about = "Llama, Mistral, SmolLM2, TinyLlama as in transformers: RMSNorm, RoPE, SwiGLU, grouped queries",
@@ -136,39 +165,8 @@ constexpr std::array kEditions{
                             .optimizer = Optimizer::kTorch,
                             .warmup = 1,
                             .steps = 5}},
-    GptEdition{
-        .edition = Edition::k2025,
-        .about = "the course's 2025 assignment, the default: RMSNorm, RoPE on interleaved pairs, SwiGLU, its own AdamW",
-        .norm = nn::NormKind::kRms,
-        .rope = RopeForm::kInterleaved,
-        .feed_forward = FeedForward::kSwiglu,
-        .linear = LinearForm::kEinsum,
-        .loss = CrossEntropyForm::kWrittenOut,
-        .init = kGlorot,
-        .defaults = {.context_length = 256,
-                     .batch_size = 4,
-                     .vocab_size = 10'000,
-                     .seed = 1,
-                     .optimizer = Optimizer::k2025,
-                     .warmup = 5,
-                     .steps = 10}},
-    GptEdition{.edition = Edition::k2026,
-               .about =
-                   "the course's later model: like edition 2025, but RoPE pairs the halves of a head, and weight decay "
-                   "comes before the update",
-               .norm = nn::NormKind::kRms,
-               .rope = RopeForm::kHalves,
-               .feed_forward = FeedForward::kSwiglu,
-               .linear = LinearForm::kEinsum,
-               .loss = CrossEntropyForm::kWrittenOut,
-               .init = kGlorot,
-               .defaults = {.context_length = 512,
-                            .batch_size = 4,
-                            .vocab_size = 10'000,
-                            .seed = 1,
-                            .optimizer = Optimizer::k2026,
-                            .warmup = 5,
-                            .steps = 10}},
+    k2025,
+    k2026,
     kGpt2,
     kGpt2Hf,
     kLlama,

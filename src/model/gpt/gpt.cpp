@@ -54,6 +54,8 @@ int64_t rotated_width(const ModelConfig& model) {
   return static_cast<int64_t>(share * static_cast<double>(model.d_head()));
 }
 
+bool rotates_pairs(const ModelConfig& model) { return rotated_width(model) > 0 && rotated_width(model) % 2 == 0; }
+
 class Gpt {
  public:
   Gpt(ModelBuilder& build, const ModelConfig& model)
@@ -369,11 +371,12 @@ bool takes(const GptEdition& edition, std::string_view flag) {
   return std::ranges::find(edition.takes, flag) != edition.takes.end();
 }
 
-// "2024 or gpt2": the editions that have an option; empty if every edition has it.
-std::string editions_with(std::string_view flag) {
+// "2024 or gpt2": the editions that `matches` selects; empty if there are none.
+template <class Matches>
+std::string editions_that(const Matches& matches) {
   std::vector<std::string_view> names;
   for (const GptEdition& edition : gpt_editions()) {
-    if (takes(edition, flag)) names.push_back(name_of(edition.edition));
+    if (matches(edition)) names.push_back(name_of(edition.edition));
   }
   return joined(names, " or ");
 }
@@ -384,8 +387,8 @@ void check_edition(const ModelConfig& model, const GptEdition& edition) {
   const ModelConfig usual;
   ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
     if (takes(edition, option.flag) || text_of(option, field) == option_text(usual, option.flag)) return;
-    const std::string editions = editions_with(option.flag);
-    if (editions.empty()) return;
+    const std::string editions = editions_that([&](const GptEdition& one) { return takes(one, option.flag); });
+    if (editions.empty()) return;  // every edition has the option
     throw Error::format("edition {} has no --{}; leave it out, or use --edition {}", name_of(model.edition),
                         option.flag, editions);
   });
@@ -400,21 +403,22 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
     throw Error::format("num_kv_heads ({}) must divide num_heads ({}); change --num-kv-heads", model.kv_heads(),
                         model.num_heads);
   }
-  const int64_t rotated = rotated_width(model);
-  if (edition.rope && (rotated % 2 != 0 || rotated == 0)) {
+  if (edition.rope && !rotates_pairs(model)) {
     throw Error::format(
         "RoPE rotates pairs of elements, so it cannot rotate {} of the {} elements of a head; change --d-model, "
         "--num-heads, --head-dim or --rotary-share",
-        rotated, model.d_head());
+        rotated_width(model), model.d_head());
   }
 }
 
-// The largest number of heads that divides d_model and leaves heads at least 64 columns wide; 1 for a smaller d_model.
-int64_t fitting_heads(int64_t d_model) {
+// The largest valid number of heads that leaves heads at least 64 columns wide, or is 1; 0 if none is valid.
+int64_t fitting_heads(ModelConfig model, const GptEdition& edition) {
   constexpr int64_t kUsualHead = 64;
-  int64_t heads = std::max<int64_t>(1, d_model / kUsualHead);
-  while (d_model % heads != 0) --heads;
-  return heads;
+  for (model.num_heads = std::max<int64_t>(1, model.d_model / kUsualHead); model.num_heads > 0; --model.num_heads) {
+    const bool divides = model.d_model % model.num_heads == 0 && model.num_heads % model.kv_heads() == 0;
+    if (divides && (!edition.rope || rotates_pairs(model))) break;
+  }
+  return model.num_heads;
 }
 
 void check(const RunConfig& config) {
@@ -425,8 +429,9 @@ void check(const RunConfig& config) {
                         model.projections ? "projections" : "causal false");
   }
   if (!model.head_dim && model.d_model % model.num_heads != 0) {
-    throw Error::format("d_model ({}) must be divisible by num_heads ({}); give --num-heads {}, or another --d-model",
-                        model.d_model, model.num_heads, fitting_heads(model.d_model));
+    const int64_t heads = fitting_heads(model, edition);
+    throw Error::format("d_model ({}) must be divisible by num_heads ({}); give {}another --d-model", model.d_model,
+                        model.num_heads, heads > 0 ? fmt::format("--num-heads {}, or ", heads) : "");
   }
   check_edition(model, edition);
   check_heads(model, edition);
@@ -438,17 +443,10 @@ void check(const RunConfig& config) {
     throw Error::format("context {} is longer than the {} of {}; give --context {}", config.step_context(),
                         edition.rope ? "sliding window" : "position table", *model.max_context, *model.max_context);
   }
-  const auto editions_with_positions = [] {
-    std::vector<std::string_view> names;
-    for (const GptEdition& one : gpt_editions()) {
-      if (!one.rope) names.push_back(name_of(one.edition));
-    }
-    return joined(names, " or ");
-  };
   if (config.crop_context && edition.rope) {
     throw Error::format(
         "--crop-context needs a position table, and edition {} has none; give --edition {}, or use --context instead",
-        name_of(model.edition), editions_with_positions());
+        name_of(model.edition), editions_that([](const GptEdition& one) { return !one.rope; }));
   }
 }
 
