@@ -1,9 +1,9 @@
 // Fills the template of pages.
-#include "page/page_template.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "page/page.h"
 
 namespace laptime {
 namespace {

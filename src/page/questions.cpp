@@ -1,6 +1,4 @@
-// Answers from records, findings and traces. An answer is empty if no point has the required data.
-#include "page/questions.h"
-
+// Answers questions from records, findings and traces. An answer is empty if no point has the required data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/words.h"
+#include "page/sentences.h"
 #include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "analysis/made_trace.h"
-#include "page/page_template.h"
 #include "page/points.h"
 #include "report/stored_records.h"
 #include "report/unknown_values.h"

@@ -22,7 +22,7 @@
 #include "explain/explain.h"
 #include "measure/describe.h"
 #include "measure/forecast_point.h"
-#include "page/page_template.h"
+#include "page/page.h"
 #include "report/explanation_text.h"
 #include "report/plan_answer.h"
 #include "sweep/stop_signals.h"
