@@ -49,10 +49,18 @@ class Scan {
   Scan(Database& database, const Store::Problem& problem)
       : database_(database), problem_(problem), whole_(database, "SELECT json FROM records WHERE id = ?1") {}
 
-  void whole(std::span<const int64_t> ids, const Store::Visit& visit) {
-    for (const int64_t id : ids) {
-      if (!visit_whole(id, visit)) return;
+  // Visits the record, unless it cannot be read. Returns false if `visit` wants no more.
+  bool visit_whole(int64_t id, const Store::Visit& visit) {
+    std::optional<Record> record;
+    try {
+      whole_.reset();
+      const auto parse = [&] { return parse_record(whole_.text(0)); };
+      if (whole_.bind(id).step()) record = read_row(database_, "records", id, parse);
+    } catch (const Error& error) {
+      problem_(error.what());
     }
+    whole_.reset();
+    return !record || visit(id, *record);
   }
 
   // Reads records from the listing, in the order of `ids`; reads the full record if the listing cannot provide it.
@@ -116,24 +124,6 @@ class Scan {
     }
   }
 
-  bool visit_whole(int64_t id, const Store::Visit& visit) {
-    std::optional<Record> record;
-    try {
-      whole_.reset();
-      const auto parse = [&] { return parse_record(whole_.text(0)); };
-      if (whole_.bind(id).step()) record = read_row(database_, "records", id, parse);
-    } catch (const Error& error) {
-      problem_(error.what());
-    }
-    whole_.reset();
-    return !record || visit(id, *record);
-  }
-
-  static void sort(std::vector<int64_t>& ids) {
-    std::ranges::sort(ids);
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  }
-
   // Appends the ids that the query returns; false if damage ends the rows early.
   bool add_ids(const std::string& sql, std::vector<int64_t>& ids) {
     return each_row(sql, [&](const Statement& row) { ids.push_back(row.integer(0)); });
@@ -162,7 +152,8 @@ class Scan {
       const int64_t last = given.empty() ? 0 : std::min(given.front(), kMaxTried);
       for (int64_t id = 1; id <= last; ++id) ids.push_back(id);
     }
-    sort(ids);
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     return ids;
   }
 
@@ -272,10 +263,9 @@ std::vector<int64_t> Store::ids(const Problem& problem) const { return Scan(*dat
 
 void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const {
   Scan scan(*database_, problem);
-  if (extent == Extent::kWhole || !has_listing(*database_)) {
-    scan.whole(ids, visit);
-  } else {
-    scan.listed(ids, extent, visit);
+  if (extent != Extent::kWhole && has_listing(*database_)) return scan.listed(ids, extent, visit);
+  for (const int64_t id : ids) {
+    if (!scan.visit_whole(id, visit)) return;
   }
 }
 
