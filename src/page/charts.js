@@ -39,8 +39,8 @@ const charts = (() => {
     return `±${shown === 0 || shown >= 1 ? shown.toFixed(0) : Math.max(0.1, shown).toFixed(1)} %`;
   }
   const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}\u2026` : text);
-  const shortened = (text) => text.replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
-  const tick = (format) => (value) => shortened(format(value));
+  // Formats the value at a tick, without zeros at the end of a fraction.
+  const tick = (format) => (value) => format(value).replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
 
   // The options that all charts share. `look` has colours (ink, muted, line, ground, accent), the font, whether to draw
   // patterns, and the width in pixels.
@@ -73,8 +73,8 @@ const charts = (() => {
   });
 
   // Draws an interval on each row of a category axis; `rows` are [row, low, high].
-  const whiskers = (look, rows, axis = {}) => ({
-    type: "custom", silent: true, z: 5, tooltip: { show: false }, data: rows, encode: { x: [1, 2], y: 0 }, ...axis,
+  const whiskers = (look, rows) => ({
+    type: "custom", silent: true, z: 5, tooltip: { show: false }, data: rows, encode: { x: [1, 2], y: 0 },
     renderItem(_, api) {
       const [left, y] = api.coord([api.value(1), api.value(0)]);
       const [right] = api.coord([api.value(2), api.value(0)]);
@@ -88,7 +88,6 @@ const charts = (() => {
     const interval = 2 ** Math.ceil(Math.log2(Math.max(1, most) / 6));
     return { min: 0, interval, max: interval * Math.ceil((1.02 * most) / interval) };
   }
-  const highest = (values) => values.reduce((most, value) => Math.max(most, value), 0);
   const powers = (values, base = 10) => [[Math.min, Math.floor], [Math.max, Math.ceil]].map(([end, round]) => base ** round(Math.log(end(...values)) / Math.log(base)));
 
   const withTime = (data, indices) => indices.filter((index) => data.points[index].time);
@@ -278,7 +277,7 @@ const charts = (() => {
       ...frame(look, drawn.length > 1 ? drawn.map(nameOf) : [], { right: 24, top: 40, bottom: 30, outerBoundsContain: "all" },
         { trigger: "axis", valueFormatter: bytes }),
       xAxis: { ...axisOf(look), ...(isLog ? { type: "log", logBase: 2, min: "dataMin", max: "dataMax" } : { min: 0 }), name: "context", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
-      yAxis: { ...axisOf(look, bytes), ...(isLog ? { type: "log", logBase: 2 } : byteAxis(highest(all.map((one) => one.peak_bytes)))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted } },
+      yAxis: { ...axisOf(look, bytes), ...(isLog ? { type: "log", logBase: 2 } : byteAxis(Math.max(...all.map((one) => one.peak_bytes)))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted } },
       series: drawn.map((line) => ({
         name: nameOf(line), type: "line", symbolSize: 8, lineStyle: { width: rest(line[0]) === rest(data.points[selected]) ? 3 : 1.5 },
         data: [...line].sort((a, b) => a.context - b.context).map(({ context, peak_bytes: held }) => [context, held]),

@@ -124,11 +124,6 @@ class Scan {
     }
   }
 
-  // Appends the ids that the query returns; false if damage ends the rows early.
-  bool add_ids(const std::string& sql, std::vector<int64_t>& ids) {
-    return each_row(sql, [&](const Statement& row) { ids.push_back(row.integer(0)); });
-  }
-
   // Calls `take` for each row that the query returns; false if damage ends the rows early.
   bool each_row(const std::string& sql, const std::function<void(const Statement& row)>& take) {
     try {
@@ -145,11 +140,12 @@ class Scan {
   // damaged, tries every id that was ever assigned, up to kMaxTried.
   std::vector<int64_t> ids_of_records() {
     std::vector<int64_t> ids;
-    if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
+    const auto add = [&](const Statement& row) { ids.push_back(row.integer(0)); };
+    if (!each_row("SELECT id FROM records", add) && !each_row("SELECT id FROM records NOT INDEXED ORDER BY id", add)) {
       constexpr int64_t kMaxTried = 1'000'000;
-      std::vector<int64_t> given;
-      add_ids("SELECT seq FROM sqlite_sequence WHERE name = 'records'", given);
-      const int64_t last = given.empty() ? 0 : std::min(given.front(), kMaxTried);
+      int64_t last = 0;
+      each_row("SELECT seq FROM sqlite_sequence WHERE name = 'records'",
+               [&](const Statement& row) { last = std::min(row.integer(0), kMaxTried); });
       for (int64_t id = 1; id <= last; ++id) ids.push_back(id);
     }
     std::ranges::sort(ids);
