@@ -45,7 +45,7 @@ def work(config):
     attention, kv = model_config.attention_widths(config)
     layers, wanted = config["num_layers"], config["pass"]
     forward = model_config.forward_flops(config) - 2 * layers * b * t * t * attention
-    width = 4 if config["dtype"] == "float32" else 2
+    width = 4 if config["dtype"] in ("float32", "tf32") else 2
     saved = layers * (width * b * t * (2 * d + 2 * attention + 2 * kv + 2 * d_ff) + 4 * b * t * config["num_heads"])
     logits = width * b * t * config["vocab_size"]
     if wanted == "inference":

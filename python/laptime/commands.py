@@ -117,7 +117,7 @@ def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, p
             **options: Option) -> Reports:
     """Measures two points in turn, or compares two files of records: `laptime.compare(mode=["eager", "compile"])`.
 
-    The table `phases` has the ratio of each phase with its interval and a verdict. Gives a `LaptimeWarning` if no point
+    The table `phases` has the ratio of each phase with its interval and a verdict. Issues a `LaptimeWarning` if no point
     of two files can be compared and, with `fail_above`, if the result is slower or cannot be judged.
     """
     return _lines_of("compare", (a, b), options, progress, _reports)

@@ -170,7 +170,7 @@ def failure(code: int, errors: list[str]) -> str:
 def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[str]], Any]) -> Any:
     """Runs a command, passes the lines that it prints to `read`, and returns the result.
 
-    Gives a LaptimeWarning for the exit codes _FAILED and _UNDECIDED.
+    Issues a LaptimeWarning for the exit codes _FAILED and _UNDECIDED.
 
     Raises:
         Error: any other exit code, such as for bad input, or a failure without a record.

@@ -85,17 +85,25 @@ def _row(record: Record) -> Record:
     """The record with the columns that `_cells` reads, which a whole record (`columns="all"`) keeps under other keys."""
     if not isinstance(record.get("config"), dict):
         return record
-    config, verdict, memory, times = (record.get(key) or {} for key in ("config", "verdict", "memory", "time"))
+    config, memory, times = (record.get(key) or {} for key in ("config", "memory", "time"))
     time = times.get(config.get("pass")) or (next(iter(times.values())) if len(times) == 1 else {})
-    predicted = verdict.get("rating") == "predicted" or str(config.get("device")).startswith("roofline:")
-    keys = ("median",) if predicted else ("median", "mean", "std", "ci_low", "ci_high")
+    keys = ("median",) if record["predicted"] else ("median", "mean", "std", "ci_low", "ci_high")
     return Record({**record, **{f"{key}_s": time.get(key) for key in keys}, "count": time.get("count"),
-                   "predicted": predicted, "peak_bytes": memory.get("peak_bytes")})
+                   "peak_bytes": memory.get("peak_bytes")})
 
 
 class Record(dict):
     """One record: values by column name, None for a missing value. A value can be read as `record["median_s"]` or as
-    `record.median_s`. A key that is also a method of dict needs brackets: `record.loss["values"]`."""
+    `record.median_s`. A key that is also a method of dict needs brackets: `record.loss["values"]`.
+
+    A whole record (`columns="all"`) also has the key `predicted`.
+    """
+
+    def __init__(self, values: Any = ()):
+        super().__init__(values)
+        if isinstance(config := self.get("config"), dict):
+            rating = (self.get("verdict") or {}).get("rating")
+            self.setdefault("predicted", rating == "predicted" or str(config.get("device")).startswith("roofline:"))
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -89,10 +89,10 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
     : config_(config), stored_runs_(stored_runs) {
   const bool to_file = !is_standard_output(config_.output_file);
   const bool is_sorted = !config_.sort.empty();
-  // Made for every format, because it reports an unknown column.
-  live_.emplace(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
+  columns_of(config_.columns, RecordList(planned));  // reports an unknown column before anything runs
   if (is_sorted) sort_records(planned, config_.sort);
-  if (is_sorted || to_file || config_.output != OutputFormat::kTable) live_.reset();
+  if (!is_sorted && !to_file && config_.output == OutputFormat::kTable)
+    live_.emplace(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
   if (!is_sorted && config_.output == OutputFormat::kJsonl)
     lines_.emplace(config_.columns, RecordList(planned), share_of_peak(config_));
   if (lines_ && lines_->have_late_baselines()) lines_.reset();

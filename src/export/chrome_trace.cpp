@@ -38,14 +38,7 @@ int64_t microseconds(int64_t nanoseconds) { return (nanoseconds + 500) / 1000; }
 class TraceWriter {
  public:
   TraceWriter(const TracedRecord& traced, const StepSlices& timeline, const Detail& detail)
-      : record_(traced.record),
-        trace_(*traced.trace),
-        timeline_(timeline),
-        detail_(detail),
-        roles_(roles_of(trace_)),
-        changes_(memory_changes(trace_)),
-        outliving_(outliving_buffers(trace_)),
-        resident_(resident_buffers(trace_)) {}
+      : record_(traced.record), trace_(*traced.trace), timeline_(timeline), detail_(detail) {}
 
   std::string text() {
     name_rows();
@@ -196,7 +189,7 @@ class TraceWriter {
       active[static_cast<size_t>(role)] += bytes;
       total += bytes;
     };
-    for (const size_t buffer : resident_) change(buffer, 1);
+    for (const size_t buffer : resident_buffers(trace_)) change(buffer, 1);
     if (&step != &timeline_.steps.front()) free_previous(step.begin, total);
     write_active(step.begin, active);
 
@@ -223,9 +216,10 @@ class TraceWriter {
   // allocates them again. `resident`: the bytes of resident buffers.
   void free_previous(int64_t time, int64_t resident) {
     if (!detail_.memory_events) return;
+    const std::vector<size_t> outliving = outliving_buffers(trace_);
     int64_t total = resident;
-    for (const size_t buffer : outliving_) total += trace_.buffers.bytes[buffer];
-    for (const size_t buffer : outliving_) {
+    for (const size_t buffer : outliving) total += trace_.buffers.bytes[buffer];
+    for (const size_t buffer : outliving) {
       total -= trace_.buffers.bytes[buffer];
       write_event(time, {.launch = 0, .buffer = buffer, .is_alloc = false}, total);
     }
@@ -253,10 +247,8 @@ class TraceWriter {
   const StepTrace& trace_;
   const StepSlices& timeline_;
   Detail detail_;
-  std::vector<std::string_view> roles_;
-  std::vector<MemoryChange> changes_;
-  std::vector<size_t> outliving_;
-  std::vector<size_t> resident_;
+  std::vector<std::string_view> roles_ = roles_of(trace_);
+  std::vector<MemoryChange> changes_ = memory_changes(trace_);
   std::string events_;
   int64_t kernels_ = 0;  // number of kernels written
 };

@@ -108,11 +108,7 @@ class Pickler {
 
 class Snapshot {
  public:
-  explicit Snapshot(const StepTrace& trace)
-      : trace_(trace), changes_(memory_changes(trace)), resident_(resident_buffers(trace)) {
-    const int64_t aligned = (trace.resident_bytes + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment;
-    arena_address_ = kResidentAddress + aligned;
-  }
+  explicit Snapshot(const StepTrace& trace) : trace_(trace) {}
 
   Json json() const {
     Json traces = Json::array();
@@ -170,7 +166,7 @@ class Snapshot {
     add_segment(events, arena_address_, trace_.arena_bytes);
     for (const size_t buffer : resident_) add_buffer(events, "alloc", buffer, 0);
     const std::vector<int64_t> times = launch_times();
-    for (const MemoryChange& change : changes_) {
+    for (const MemoryChange& change : memory_changes(trace_)) {
       const int64_t time = times[change.launch];
       if (change.is_alloc) {
         add_buffer(events, "alloc", change.buffer, time);
@@ -254,9 +250,9 @@ class Snapshot {
   }
 
   const StepTrace& trace_;
-  std::vector<MemoryChange> changes_;
-  std::vector<size_t> resident_;
-  int64_t arena_address_ = 0;
+  std::vector<size_t> resident_ = resident_buffers(trace_);
+  int64_t arena_address_ =
+      kResidentAddress + (trace_.resident_bytes + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment;
 };
 
 }  // namespace

@@ -152,8 +152,6 @@ Json context_of(const Record& record) {
     const auto found = machine.find(key);
     return found == nullptr || found->is_null() ? otherwise : *found;
   };
-  const Json clock = value("clock_hz", 0);
-  const Json load = value("load_average", Json::array());
   Json caches = Json::array();
   for (const auto& [key, level, type] : {std::tuple("l1d_bytes", 1, "Data"), std::tuple("l2_bytes", 2, "Unified"),
                                          std::tuple("l3_bytes", 3, "Unified")}) {
@@ -165,10 +163,10 @@ Json context_of(const Record& record) {
                {"host_name", ""},  // records do not name the host
                {"executable", "laptime"},
                {"num_cpus", value("cores_allowed", value("cores_online", 0))},
-               {"mhz_per_cpu", clock.is_number() ? static_cast<int64_t>(clock.get<double>() / 1e6) : 0},
+               {"mhz_per_cpu", static_cast<int64_t>(number_at(described, "clock_hz").value_or(0) / 1e6)},
                {"cpu_scaling_enabled", !governor.empty() && governor != "performance"},
                {"caches", caches},
-               {"load_avg", load},
+               {"load_avg", value("load_average", Json::array())},
                {"library_version", record.binary.version},
                {"library_build_type", record.binary.build_type == "Debug" ? "debug" : "release"},
                {"json_schema_version", 1},
@@ -287,23 +285,14 @@ std::string parameter_count(const Record& record) {
 std::string test_of(std::string_view pass) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTests{
       {{"forward", "fwd"}, {"backward", "bwd"}, {"optimizer", "opt"}, {"forward_backward", "fwd+bwd"}}};
-  for (const auto& [name, test] : kTests) {
-    if (name == pass) return std::string(test);
-  }
-  return markdown_escaped(pass);
+  const auto* const test = find_in(kTests, pass, &decltype(kTests)::value_type::first);
+  return test == nullptr ? markdown_escaped(pass) : std::string(test->second);
 }
 
 // "12.34 ± 0.56", or only the mean; empty if the mean is unknown.
 std::string with_deviation(double mean, const std::optional<double>& deviation) {
   if (!std::isfinite(mean)) return "";
   return deviation ? fmt::format("{:.2f} ± {:.2f}", mean, *deviation) : fmt::format("{:.2f}", mean);
-}
-
-// Tokens per sample, from the rate of the requested pass.
-std::optional<double> tokens_of(const Record& record) {
-  const TimeStats* const time = record.main_time();
-  if (time == nullptr || !record.tokens_per_second) return std::nullopt;
-  return *record.tokens_per_second * time->median;
 }
 
 // Mean and standard deviation of the samples' rates in tokens per second, as in llama-bench.
@@ -342,11 +331,11 @@ std::vector<BenchCells> distinct_points(const RecordPointers& records) {
 
 std::string test_row(const Record& record, BenchCells cells, const std::string& pass, const TimeStats& time) {
   const bool is_main = &time == record.main_time();
-  const std::optional<double> tokens = tokens_of(record);
   cells[6] = test_of(pass);
   const std::optional<double> deviation = is_predicted(record) ? std::nullopt : time.std;
   cells[7] = with_deviation(time.mean * 1e3, deviation ? std::optional(*deviation * 1e3) : std::nullopt);
-  if (tokens && !time.samples.empty()) cells[8] = rate(samples_of(record, time), *tokens);
+  if (record.tokens_per_second && !time.samples.empty())
+    cells[8] = rate(samples_of(record, time), *record.tokens_per_second * record.main_time()->median);
   if (is_main && record.memory.peak_bytes)
     cells[9] = fmt::format("{:.2f}", static_cast<double>(*record.memory.peak_bytes) / (int64_t{1} << 30U));
   if (is_main && record.flops.mfu_measured) cells[10] = fmt::format("{:.1f} %", *record.flops.mfu_measured * 100);

@@ -5,12 +5,12 @@ const charts = (() => {
   const BYTES = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
   const COUNTS = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
   const COLORS = {
-    forward: "#4477aa", inference: "#4477aa", backward: "#ee6677", optimizer: "#9988dd", "outside the phases": "#bbbbbb",
+    forward: "#4477aa", inference: "#4477aa", "forward backward": "#4477aa", backward: "#ee6677", optimizer: "#9988dd",
     matmul: "#66b5e0", attention: "#44aa99", softmax: "#228855", elementwise: "#ddcc77", reduction: "#999933", cast: "#cc6677",
-    copy: "#aa4499", loss: "#882255", "between launches": "#bbbbbb",
+    copy: "#aa4499", loss: "#882255",
     parameters: "#4477aa", "optimizer state": "#9988dd", "inputs and constants": "#44aa99", gradients: "#ee6677",
     "autocast copies": "#aa3377", "saved activations": "#228833", activations: "#228833", temporaries: "#ccbb44",
-    workspace: "#66ccee", "alignment and gaps": "#bbbbbb", predicted: "#bbbbbb", measured: "#4477aa",
+    workspace: "#66ccee", measured: "#4477aa",
   };
   const colorOf = (name) => COLORS[name] ?? "#bbbbbb";
 
@@ -39,8 +39,8 @@ const charts = (() => {
     return `±${shown === 0 || shown >= 1 ? shown.toFixed(0) : Math.max(0.1, shown).toFixed(1)} %`;
   }
   const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}\u2026` : text);
-  const shortened = (text) => text.replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
-  const tick = (format) => (value) => shortened(format(value));
+  // Formats the value at a tick, without zeros at the end of a fraction.
+  const tick = (format) => (value) => format(value).replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
 
   // The options that all charts share. `look` has colours (ink, muted, line, ground, accent), the font, whether to draw
   // patterns, and the width in pixels.
@@ -59,6 +59,8 @@ const charts = (() => {
     axisLine: { lineStyle: { color: look.line } }, nameTextStyle: { color: look.muted },
     splitLine: { lineStyle: { color: look.line, opacity: 0.6 } },
   });
+  // An axis with a row for each category, from top to bottom.
+  const rowsOf = (data, more) => ({ type: "category", data, inverse: true, axisTick: { show: false }, axisLine: { show: false }, ...more });
   // The options that charts with one pair of axes share; `grid` and `tooltip` override them.
   const frame = (look, names, grid, tooltip) => ({
     ...common(look),
@@ -71,8 +73,8 @@ const charts = (() => {
   });
 
   // Draws an interval on each row of a category axis; `rows` are [row, low, high].
-  const whiskers = (look, rows, axis = {}) => ({
-    type: "custom", silent: true, z: 5, tooltip: { show: false }, data: rows, encode: { x: [1, 2], y: 0 }, ...axis,
+  const whiskers = (look, rows) => ({
+    type: "custom", silent: true, z: 5, tooltip: { show: false }, data: rows, encode: { x: [1, 2], y: 0 },
     renderItem(_, api) {
       const [left, y] = api.coord([api.value(1), api.value(0)]);
       const [right] = api.coord([api.value(2), api.value(0)]);
@@ -86,7 +88,6 @@ const charts = (() => {
     const interval = 2 ** Math.ceil(Math.log2(Math.max(1, most) / 6));
     return { min: 0, interval, max: interval * Math.ceil((1.02 * most) / interval) };
   }
-  const highest = (values) => values.reduce((most, value) => Math.max(most, value), 0);
   const powers = (values, base = 10) => [[Math.min, Math.floor], [Math.max, Math.ceil]].map(([end, round]) => base ** round(Math.log(end(...values)) / Math.log(base)));
 
   const withTime = (data, indices) => indices.filter((index) => data.points[index].time);
@@ -98,9 +99,10 @@ const charts = (() => {
       ...samples.map((time_s, i) => ({ step: warmup.length + (i + 1) * each, kind, time_s }))];
   }
 
-  // The phases of a point; time outside them is added as another phase if it is large enough to see.
+  // The phases of a point; time outside them is added as another phase if it is large enough to see. The time of the pass
+  // `backward` does not include the forward before it.
   function phasesOf(point) {
-    if (!point.phases.length) return [{ phase: point.pass === "forward_backward" ? "forward" : point.pass, seconds: point.time.median_s }];
+    if (!point.phases.length || point.pass === "backward") return [{ phase: point.pass.replaceAll("_", " "), seconds: point.time.median_s }];
     const phases = point.phases.map(({ phase, median_s }) => ({ phase, seconds: median_s }));
     const rest = point.time.median_s - phases.reduce((sum, one) => sum + one.seconds, 0);
     if (rest > 0.01 * point.time.median_s) phases.push({ phase: "outside the phases", seconds: rest });
@@ -118,7 +120,6 @@ const charts = (() => {
     names.sort((a, b) => (order.indexOf(a) + 1 || 9) - (order.indexOf(b) + 1 || 9));
     const narrow = look.width < 640;
     const categories = rows.map(String);
-    const many = rows.length > 8;
     const fastest = points.length > 1 && group.is_one_work ? group.fastest : null;
     const result = (value) => {
       const point = data.points[value];
@@ -143,7 +144,6 @@ const charts = (() => {
       const name = cut(data.points[value].name, narrow ? 14 : 36).replace(/[{}|]/g, " ");
       return Number(value) === selected && points.length > 1 ? `{on|${name}}` : name;
     };
-    const axis = { type: "category", data: categories, inverse: true, axisTick: { show: false }, axisLine: { show: false } };
     const most = Math.min(8, Math.max(...data.groups.map((one) => one.points.length)));
     return {
       height: 72 + Math.max(2, most) * (most > 5 ? 36 : 46),
@@ -155,10 +155,10 @@ const charts = (() => {
         } }),
       xAxis: axisOf(look, seconds),
       yAxis: [
-        { ...axis, triggerEvent: true, axisLabel: { ...label, formatter: nameOf } },
-        { ...axis, position: "right", axisLabel: { ...label, formatter: result } },
+        rowsOf(categories, { triggerEvent: true, axisLabel: { ...label, formatter: nameOf } }),
+        rowsOf(categories, { position: "right", axisLabel: { ...label, formatter: result } }),
       ],
-      dataZoom: many ? [{ type: "slider", yAxisIndex: [0, 1], width: 14, right: 0, startValue: 0, endValue: 7, showDetail: false,
+      dataZoom: rows.length > 8 ? [{ type: "slider", yAxisIndex: [0, 1], width: 14, right: 0, startValue: 0, endValue: 7, showDetail: false,
         brushSelect: false }] : [],
       series: [
         ...names.map((name) => ({
@@ -200,8 +200,7 @@ const charts = (() => {
       ...frame(look, classes, {}, { trigger: "item",
         formatter: ({ data: { text }, value }) => `${text}\n${seconds(value)}, ${percent(value / trace.step_s)}` }),
       xAxis: { ...axisOf(look, seconds), max: trace.step_s, splitLine: { show: false } },
-      yAxis: { type: "category", data: ["phase", "class", "kernel"], inverse: true, axisTick: { show: false }, axisLine: { show: false },
-        axisLabel: { color: look.muted, show: !narrow } },
+      yAxis: rowsOf(["phase", "class", "kernel"], { axisLabel: { color: look.muted, show: !narrow } }),
       series: drawn.map(({ row, name, label, seconds: value }) => {
         const text = row === 0 ? `${label} ${percent(value / trace.step_s)}` : label;
         const data = [null, null, null];
@@ -278,7 +277,7 @@ const charts = (() => {
       ...frame(look, drawn.length > 1 ? drawn.map(nameOf) : [], { right: 24, top: 40, bottom: 30, outerBoundsContain: "all" },
         { trigger: "axis", valueFormatter: bytes }),
       xAxis: { ...axisOf(look), ...(isLog ? { type: "log", logBase: 2, min: "dataMin", max: "dataMax" } : { min: 0 }), name: "context", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
-      yAxis: { ...axisOf(look, bytes), ...(isLog ? { type: "log", logBase: 2 } : byteAxis(highest(all.map((one) => one.peak_bytes)))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted } },
+      yAxis: { ...axisOf(look, bytes), ...(isLog ? { type: "log", logBase: 2 } : byteAxis(Math.max(...all.map((one) => one.peak_bytes)))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted } },
       series: drawn.map((line) => ({
         name: nameOf(line), type: "line", symbolSize: 8, lineStyle: { width: rest(line[0]) === rest(data.points[selected]) ? 3 : 1.5 },
         data: [...line].sort((a, b) => a.context - b.context).map(({ context, peak_bytes: held }) => [context, held]),
@@ -346,8 +345,8 @@ const charts = (() => {
         { ...axisOf(look), gridIndex: 1, min: 1, max: Math.max(2, inOrder.at(-1).step), minInterval: 1, name: "step", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
       ],
       yAxis: [
-        { type: "category", data: rows.map(String), inverse: true, axisTick: { show: false }, axisLine: { show: false }, jitter: 14, jitterOverlap: true,
-          axisLabel: { interval: 0, color: look.ink, formatter: (value) => cut(data.points[value].name, narrow ? 14 : 28) } },
+        rowsOf(rows.map(String), { jitter: 14, jitterOverlap: true,
+          axisLabel: { interval: 0, color: look.ink, formatter: (value) => cut(data.points[value].name, narrow ? 14 : 28) } }),
         { ...axisOf(look, seconds), gridIndex: 1, scale: true },
       ],
       series: [
@@ -375,8 +374,7 @@ const charts = (() => {
     return {
       ...frame(look, ["predicted", "measured"], { top: 34 }, { trigger: "item", valueFormatter: seconds }),
       xAxis: axisOf(look, seconds),
-      yAxis: { type: "category", data: rows.map(String), inverse: true, axisTick: { show: false }, axisLine: { show: false },
-        axisLabel: { color: look.ink, interval: 0, formatter: (value) => cut(data.points[value].name, narrow ? 14 : 36) } },
+      yAxis: rowsOf(rows.map(String), { axisLabel: { color: look.ink, interval: 0, formatter: (value) => cut(data.points[value].name, narrow ? 14 : 36) } }),
       series: [bar("predicted", (one) => one.predicted_s), bar("measured", (one) => one.time.median_s)],
       clicked: ({ dataIndex }) => rows[dataIndex],
     };

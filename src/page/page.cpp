@@ -12,9 +12,7 @@
 #include "analysis/finding.h"
 #include "analysis/memory_ledger.h"
 #include "distribution/verdict.h"
-#include "page/page_template.h"
 #include "page/points.h"
-#include "page/questions.h"
 #include "page/sentences.h"
 #include "page/trace_sums.h"
 #include "record/metrics.h"
@@ -61,15 +59,6 @@ std::optional<double> forecast_of(const Record& record) {
   return find_metric("predicted_time")->read(record);
 }
 
-// The point's values on the axes of the page.
-Json values_json(const PagePoints& points, const PagePoint& point) {
-  Json values = Json::object();
-  for (const PageAxis& axis : points.axes) {
-    if (const auto value = point.values.find(axis.key); value != point.values.end()) values[axis.key] = value->second;
-  }
-  return values;
-}
-
 Json phases_json(const Record& record) {
   Json phases = Json::array();
   for (const std::string& phase : phases_of(record)) {
@@ -80,12 +69,6 @@ Json phases_json(const Record& record) {
     phases.push_back(std::move(json));
   }
   return phases;
-}
-
-Json peak_parts_json(const Record& record, const TraceSums* sums) {
-  Json parts = Json::object();
-  for (const auto& [name, bytes] : peak_parts(record, sums)) parts[name] = bytes;
-  return parts;
 }
 
 Json memory_json(const TraceSums& sums, size_t columns) {
@@ -102,9 +85,9 @@ Json memory_json(const TraceSums& sums, size_t columns) {
     }
     if (is_held) held[std::string(title_of(category_at(i)))] = std::move(bytes);
   }
-  Json sections = Json::array();
-  for (const Section& section : ledger.sections())
-    sections.push_back({{"title", section.title}, {"first", section.first}, {"last", section.last}});
+  const auto section_json = [](const Section& section) {
+    return Json{{"title", section.title}, {"first", section.first}, {"last", section.last}};
+  };
   constexpr size_t kLargest = 10;
   Json largest = Json::array();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), kLargest)) {
@@ -119,7 +102,7 @@ Json memory_json(const TraceSums& sums, size_t columns) {
   return {{"launches", launches},
           {"launch_count", ledger.launches()},
           {"held_bytes", std::move(held)},
-          {"sections", std::move(sections)},
+          {"sections", mapped(ledger.sections(), section_json)},
           {"peak_launch", ledger.peak_launch()},
           {"peak_bytes", ledger.peak().total()},
           {"saved_bytes", saved_bytes_of(trace).total},
@@ -181,14 +164,14 @@ Json roofline_json(const TraceSums& sums) {
           {"ops", std::move(dots)}};
 }
 
-// The JSON of one point. `sums` contains the sums of the point's trace; null if the point has no trace.
+// `sums` contains the sums of the point's trace; null if the point has no trace.
 Json point_json(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
   const Record& record = *point.record;
   const TimeStats* const time = point.time();
   Json json{{"name", point.name},
             {"full_name", point.full_name},
             {"record", record.name},
-            {"values", values_json(points, point)},
+            {"values", Json::object()},
             {"group", point.group},
             {"status", name_of(record.status)},
             {"reason", record.reason},
@@ -201,7 +184,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"tokens_per_s", number(record.tokens_per_second)},
             {"of_peak", number(record.flops.mfu_measured ? record.flops.mfu_measured : record.flops.mfu_datasheet)},
             {"peak_bytes", or_null(peak_bytes(record, sums))},
-            {"peak_parts_bytes", peak_parts_json(record, sums)},
+            {"peak_parts_bytes", Json::object()},
             {"steps_per_sample", record.stopping.steps_per_sample.value_or(1)},
             {"predicted_s", number(forecast_of(record))},
             {"arithmetic", record.math_mode},
@@ -209,7 +192,11 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"reasons", record.verdict.reasons},
             {"context", nullptr},
             {"trace", nullptr}};
-  if (const auto context = record.config.json().find("context_length"); context != nullptr) json["context"] = *context;
+  for (const PageAxis& axis : points.axes) {
+    if (const std::string* const value = at_key(point.values, axis.key)) json["values"][axis.key] = *value;
+  }
+  for (const auto& [name, bytes] : peak_parts(record, sums)) json["peak_parts_bytes"][name] = bytes;
+  if (const Json* const context = record.config.json().find("context_length")) json["context"] = *context;
   if (time != nullptr) {
     json["time"] = time_json(record, *time);
     json["time"]["error"] = number(uncertainty_of(record));
@@ -231,7 +218,6 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
   return json;
 }
 
-// The kernels of a trace by phase and class, its memory in at most `columns` columns, and its roofline.
 Json trace_json(const TraceSums& sums, size_t columns) {
   const bool is_timed = sums.step > 0;
   return {{"step_s", number(sums.step)},
@@ -267,23 +253,16 @@ Json published_json(const PagePoints& points) {
   return rows;
 }
 
-Json axes_json(const PagePoints& points) {
-  Json axes = Json::array();
-  for (const PageAxis& axis : points.axes)
-    axes.push_back({{"key", axis.key}, {"title", axis.title}, {"values", axis.values}});
-  return axes;
+Json axis_json(const PageAxis& axis) { return {{"key", axis.key}, {"title", axis.title}, {"values", axis.values}}; }
+
+Json group_json(const PageGroup& group) {
+  return {{"points", group.points},
+          {"is_one_work", group.is_one_work},
+          {"base", or_null(group.base)},
+          {"fastest", or_null(group.fastest)}};
 }
 
-Json groups_json(const PagePoints& points) {
-  Json groups = Json::array();
-  for (const PageGroup& group : points.groups) {
-    groups.push_back({{"points", group.points},
-                      {"is_one_work", group.is_one_work},
-                      {"base", or_null(group.base)},
-                      {"fastest", or_null(group.fastest)}});
-  }
-  return groups;
-}
+Json answer_json(const Answer& answer) { return {{"question", answer.question}, {"answer", answer.text}}; }
 
 // The meanings of the verdicts that occur on the page.
 Json verdicts_json(const PagePoints& points) {
@@ -294,13 +273,6 @@ Json verdicts_json(const PagePoints& points) {
       verdicts[std::string(word.name)] = word.meaning;
   }
   return verdicts;
-}
-
-Json answers_json(const PagePoints& points) {
-  Json answers = Json::array();
-  for (const Answer& answer : answer_questions(points))
-    answers.push_back({{"question", answer.question}, {"answer", answer.text}});
-  return answers;
 }
 
 }  // namespace
@@ -328,12 +300,12 @@ Json page_data(const PageInput& input) {
           {"headline", page_headline(points)},
           {"doubt", trust.line()},
           {"selected", points.headline},
-          {"axes", axes_json(points)},
-          {"groups", groups_json(points)},
+          {"axes", mapped(points.axes, axis_json)},
+          {"groups", mapped(points.groups, group_json)},
           {"points", std::move(records)},
           {"traces", std::move(traces)},
           {"verdicts", verdicts_json(points)},
-          {"answers", answers_json(points)},
+          {"answers", mapped(answer_questions(points), answer_json)},
           {"published", published_json(points)},
           {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}};
 }

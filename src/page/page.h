@@ -1,8 +1,10 @@
-// page_html: renders records as one self-contained page.
+// page_html: renders records as one self-contained page; and the files that make up a page.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -23,5 +25,17 @@ std::string page_html(const PageInput& input);
 
 // The data of the page, which page_html embeds as a JSON block.
 Json page_data(const PageInput& input);
+
+// A file that cmake/embedded_files.cmake compiles into the program.
+struct PageFile {
+  std::string_view name;  // "page.css"
+  std::string_view text;
+  std::string_view sha256;  // hash of the text, 64 hexadecimal digits
+};
+std::span<const PageFile> page_files();
+
+// The page that `script`, an embedded file, builds from its JSON block. The content security policy allows the embedded
+// scripts and styles by their hashes, and nothing from outside. Text in `data` becomes text nodes.
+std::string filled_page(std::string_view script, const Json& data);
 
 }  // namespace laptime

@@ -1,14 +1,14 @@
 // Fills the template of pages.
-#include "page/page_template.h"
-
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
+
+#include "base/ranges.h"
+#include "page/page.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
-
-const PageFile& page_file(std::string_view name) { return *std::ranges::find(page_files(), name, &PageFile::name); }
 
 // Base64 of a SHA-256 hash given in hexadecimal digits, as a content security policy writes it.
 std::string base64_of_hash(const std::string& hex) {
@@ -37,21 +37,16 @@ std::string policy() {
 
 // ASCII JSON in which nothing can end a script element or begin a comment.
 std::string harmless_in_html(const Json& json) {
-  std::string text;
-  for (const char c : json.dump()) {
-    if (c == '<' || c == '>' || c == '&') {
-      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      text += c;
-    }
-  }
+  std::string text = json.dump();
+  for (const auto& [mark, escape] : {std::pair("<", "\\u003c"), std::pair(">", "\\u003e"), std::pair("&", "\\u0026")})
+    replace_all(text, mark, escape);
   return text;
 }
 
 }  // namespace
 
 std::string filled_page(std::string_view script, const Json& data) {
-  const auto text = [](std::string_view name) { return page_file(name).text; };
+  const auto text = [](std::string_view name) { return find_in(page_files(), name, &PageFile::name)->text; };
   return fmt::format(fmt::runtime(text("page.html")), fmt::arg("policy", policy()), fmt::arg("style", text("page.css")),
                      fmt::arg("data", harmless_in_html(data)), fmt::arg("library", text("echarts.min.js")),
                      fmt::arg("charts", text("charts.js")), fmt::arg("tables", text("tables.js")),

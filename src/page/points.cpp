@@ -97,8 +97,10 @@ std::vector<PagePoint> chosen_points(const PageInput& input) {
   std::vector<int> worths;
   for (size_t i = 0; i < input.records.size(); ++i) {
     const Record& record = input.records[i];
+    // A prediction has the fingerprint of the machine that computed it, which does not matter.
+    const std::string machine = is_predicted(record) ? "" : record.fingerprint;
     const std::string identity =
-        fmt::format("{}\n{}\n{}\n{}", record.name, record.label, record.fingerprint, record.config.text("device"));
+        fmt::format("{}\n{}\n{}\n{}", record.name, record.label, machine, record.config.text("device"));
     const bool has_trace = input.traces[i] && input.traces[i]->launch_count() > 0;
     const int worth = worth_of(record, has_trace && !input.traces[i]->steps.empty());
     const auto [found, is_new] = known.emplace(identity, points.size());

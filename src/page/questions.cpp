@@ -1,6 +1,4 @@
-// Answers from records, findings and traces. An answer is empty if no point has the required data.
-#include "page/questions.h"
-
+// Answers questions from records, findings and traces. An answer is empty if no point has the required data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/words.h"
+#include "page/sentences.h"
 #include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"
@@ -31,7 +30,7 @@ struct Point {
   bool is_profiled() const { return !findings.empty(); }
   std::string option(std::string_view key) const { return record->config.text(key); }
   const TimeStats* time(std::string_view part = {}) const {
-    const TimeStats* const time = time_of(*record, part);
+    const TimeStats* const time = record->status == Status::kOk ? time_of(*record, part) : nullptr;
     return time != nullptr && time->median > 0 ? time : nullptr;
   }
   double share_of_class(std::string_view work_class) const {
@@ -46,7 +45,8 @@ std::string range_text(const std::vector<double>& values, const std::function<st
   const auto [low, high] = std::ranges::minmax_element(values);
   return text(*low) == text(*high) ? text(*low) : fmt::format("{} to {}", text(*low), text(*high));
 }
-std::string two_digits(double value) { return std::isfinite(value) ? fmt::format("{:.2g}", value) : "-"; }
+// Two significant digits, or all digits before the decimal point.
+std::string two_digits(double value) { return value < 99.5 ? fmt::format("{:.2g}", value) : fixed_text(value, 0); }
 std::string factor(double value) { return fixed_text(value, 2); }
 
 // "inference 41 %, step 38 to 45 %": the range of `value` over the points of each pass; passes without a value are
@@ -88,6 +88,7 @@ std::string gain_text(Points points, const std::string& option, std::string_view
   std::vector<double> ratios;
   size_t unclear = 0;
   for (const auto& [slow, fast] : pairs_of(points, option, from, to)) {
+    if (slow->time() == nullptr || fast->time() == nullptr) continue;
     const std::optional<Speedup> ratio = speedup_of(*slow->record, *fast->record);
     if (!ratio) continue;
     ratios.push_back(ratio->value);
@@ -110,7 +111,8 @@ std::string times_and_spread(Points points) {
     text = fmt::format("{}: forward {}, backward {}", point.name, brief_seconds(forward->median),
                        brief_seconds(backward->median));
     const TimeStats* const whole = point.time();
-    if (whole != nullptr && whole->std && whole->mean > 0 && !is_predicted(*point.record))
+    const bool is_both = whole != backward;  // the time of the pass `backward` does not include forward
+    if (whole != nullptr && is_both && whole->std && whole->mean > 0 && !is_predicted(*point.record))
       text += fmt::format(", total {} with a standard deviation of {}", brief_seconds(whole->median),
                           percent_text(*whole->std / whole->mean));
   }
@@ -261,17 +263,16 @@ std::string attention_alone(Points points) {
   for (const Point& point : points) {
     if (point.option("model") != "attention") continue;
     ++all;
-    fitting += point.record->status != Status::kOutOfMemory ? 1U : 0U;
+    fitting += point.record->status == Status::kOk ? 1U : 0U;
     if (point.time() != nullptr && (longest == nullptr || point.time()->median > longest->time()->median))
       longest = &point;
   }
   if (all == 0) return "";
-  std::string text = fmt::format("{} of {} fit", fitting, counted(all, "point"));
-  if (longest != nullptr) {
-    text += fmt::format("; the slowest, {}, takes {} and {}", longest->name, brief_seconds(longest->time()->median),
-                        brief_bytes(longest->record->memory.predicted_peak_bytes.value_or(0)));
-  }
-  return text + ".";
+  const std::string text = fmt::format("{} of {} fit", fitting, counted(all, "point"));
+  if (longest == nullptr) return text + ".";
+  const std::optional<int64_t> bytes = peak_bytes(*longest->record, nullptr);
+  return fmt::format("{}; the slowest, {}, takes {}{}.", text, longest->name, brief_seconds(longest->time()->median),
+                     bytes ? " and " + brief_bytes(*bytes) : "");
 }
 
 struct Question {

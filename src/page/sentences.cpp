@@ -60,8 +60,10 @@ std::string place_of(const PagePoints& points, const PagePoint& point) {
 }
 
 // ", most in the optimizer, which takes 257 ms less": the phase with the largest saving, which exceeds that of the step
-// if another phase takes longer. Empty if no phase saves time, or if phases were not timed.
+// if another phase takes longer. Empty if no phase saves time, if phases were not timed, and for the pass `backward`,
+// whose time does not include the forward before it.
 std::string most_saved(const PagePoint& from, const PagePoint& to) {
+  if (from.record->config.text("pass") == "backward") return "";
   std::string_view most;
   double saved = 0;
   for (const std::string_view phase : kPhases) {
@@ -89,10 +91,6 @@ std::string capitalized(std::string text) {
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
     text.front() = static_cast<char>(text.front() - 'a' + 'A');
   return text;
-}
-
-std::string error_text(const std::optional<double>& error) {
-  return error ? fmt::format(" ({})", plus_minus_text(*error)) : "";
 }
 
 // The classes' shares of a point's time, largest first, and the slowest kernel.
@@ -148,9 +146,10 @@ std::string page_headline(const PagePoints& points) {
   const std::string place = group.is_one_work ? place_of(points, point) : "";
   const PagePoint& fast = points[*group.fastest];
   const std::string time = brief_seconds(fast.time()->median);
-  const std::string error = error_text(uncertainty_of(*fast.record));
+  const std::optional<double> error = uncertainty_of(*fast.record);
   const std::string pass = capitalized(pass_words(fast.record->config.text("pass")));
-  if (!group.second) return fmt::format("{}{}: {}{}", pass, place, time, error);
+  if (!group.second)
+    return fmt::format("{}{}: {}{}", pass, place, time, error ? fmt::format(" ({})", plus_minus_text(*error)) : "");
   if (!group.is_one_work) {
     const auto slow = std::ranges::max_element(group.points, {}, [&](size_t i) {
       const bool counts = is_predicted(*points[i].record) == is_predicted(*fast.record);
@@ -181,7 +180,7 @@ std::string page_headline(const PagePoints& points) {
 
 std::string time_sentence(const PagePoints& points, const PagePoint& point) {
   const PageGroup& group = points.group_of(point);
-  if (point.time() == nullptr) return fmt::format("{}: {}.", point.full_name, point.record->reason);
+  if (point.time() == nullptr) return joined_nonempty({point.full_name, point.record->reason}, ": ") + ".";
   if (!group.is_one_work || !group.base || !group.second) return "";
   const bool is_base = &points[*group.base] == &point;
   const PagePoint& from = points[*group.base];

@@ -1,8 +1,9 @@
-// The sentences of a page: its title and headline, and one sentence below each chart of a point.
+// The texts of a page: title, headline, a sentence below each chart of a point, and answers to questions.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,5 +40,17 @@ std::string work_sentence(const TraceSums& sums);
 // "At these rates the launches take at least 200 ms, 61 % of the step (90 % of it arithmetic); ..."
 // Empty if the step has no time or no bound is known.
 std::string bound_sentence(const TraceSums& sums);
+
+// A short answer to a question that the source documents ask about the time and memory of a step.
+struct Answer {
+  std::string_view question;  // a heading of docs/tutorial.md, which shows a command for it
+  std::string text;
+};
+
+// One answer per question that the points can answer, in the order of docs/tutorial.md. An answer about a single point
+// names that point: the one with the extreme value if the question asks for an extreme, otherwise the first one with
+// the required data. The point that the page opens with comes first, followed by the points with the same work, then by
+// all others.
+std::vector<Answer> answer_questions(const PagePoints& points);
 
 }  // namespace laptime

@@ -9,23 +9,17 @@
 #include <utility>
 
 namespace laptime {
-namespace {
-
-// Seconds of the launches of a trace, from the medians of its point. The time of the pass `backward` does not include
-// the forward before it, whose launches are in the trace too.
-double median_of_launches(const Record& record, const TimeStats& pass) {
-  const TimeStats* const forward = record.config.text("pass") == "backward" ? time_of(record, "forward") : nullptr;
-  return pass.median + (forward == nullptr ? 0 : forward->median);
-}
-
-}  // namespace
 
 TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.record, *of.trace) {
   const StepTrace& trace = *of.trace;
   if (trace.steps.empty()) return;
   const StepTotals totals = totals_of(trace);
   traced = totals.step;
-  step = of.time() != nullptr ? median_of_launches(*of.record, *of.time()) : traced;
+  step = of.time() != nullptr ? of.time()->median : traced;
+  // The time of the pass `backward` does not include the forward before it, whose launches are in the trace too.
+  if (of.time() != nullptr && of.record->config.text("pass") == "backward") {
+    if (const TimeStats* const forward = time_of(*of.record, "forward")) step += forward->median;
+  }
   const double scale = traced > 0 ? step / traced : 1;
   residue = std::max(0.0, scale * totals.residue());
   kernels = sum_launches(trace, [](const TraceLaunch& launch) {

@@ -52,7 +52,7 @@ void each_record(const std::string& path, const std::function<void(FoundRecord)>
 // Adds records to a store in batches, so that other writers do not wait long.
 class Importer {
  public:
-  // `machines`: those of the source.
+  // `machines`: the machines of the runs in the source.
   Importer(Store& store, MachinesByRun machines)
       : store_(store), machines_(std::move(machines)), known_machines_(store.machines_by_run()) {}
 

@@ -11,7 +11,8 @@ using Figure = std::optional<double>;
 
 Figure known(double value) { return std::isfinite(value) ? Figure(value) : std::nullopt; }
 Figure known(const std::optional<double>& value) { return value ? known(*value) : std::nullopt; }
-Figure known(const std::optional<int64_t>& value) { return value ? Figure(static_cast<double>(*value)) : std::nullopt; }
+Figure known(int64_t value) { return static_cast<double>(value); }
+Figure known(const std::optional<int64_t>& value) { return value ? known(*value) : std::nullopt; }
 
 template <auto Member>
 Figure of_time(const Record& record) {
@@ -23,11 +24,6 @@ Figure of_time(const Record& record) {
 template <auto Member>
 Figure of_samples(const Record& record) {
   return is_predicted(record) ? std::nullopt : of_time<Member>(record);
-}
-
-Figure count_of_time(const Record& record) {
-  const TimeStats* time = record.main_time();
-  return time != nullptr && !is_predicted(record) ? Figure(static_cast<double>(time->count)) : std::nullopt;
 }
 
 Figure median_of(const Record& record, const char* phase) {
@@ -90,7 +86,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"min", kSeconds, kLower, "shortest sample", LAPTIME_TIME(of_time, min)},
     {"max", kSeconds, kLower, "longest sample", LAPTIME_TIME(of_time, max)},
     {"total", kSeconds, kLower, "sum of all samples", LAPTIME_TIME(of_time, total)},
-    {"count", kNone, kNeither, "number of samples", "time.PASS.count", count_of_time},
+    {"count", kNone, kNeither, "number of samples", LAPTIME_TIME(of_samples, count)},
     {"mad", kSeconds, kLower, "median absolute deviation from the median", LAPTIME_TIME(of_samples, mad)},
     {"p10", kSeconds, kLower, "10th percentile of the samples", LAPTIME_TIME(of_samples, p10)},
     {"p90", kSeconds, kLower, "90th percentile of the samples", LAPTIME_TIME(of_samples, p90)},

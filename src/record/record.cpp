@@ -157,8 +157,7 @@ Record& Record::operator=(Record&&) noexcept = default;
 Record::~Record() = default;
 
 const TimeStats* Record::main_time() const {
-  const auto found = time.find(config.text("pass"));
-  if (found != time.end()) return &found->second;
+  if (const TimeStats* const of_pass = at_key(time, config.text("pass"))) return of_pass;
   return time.size() == 1 ? &time.begin()->second : nullptr;
 }
 
@@ -167,9 +166,7 @@ TimeStats make_time_stats(std::span<const double> samples) {
 }
 
 const TimeStats* time_of(const Record& record, std::string_view phase) {
-  const auto found = record.time.find(std::string(phase));
-  const TimeStats* const of_phase = found == record.time.end() ? nullptr : &found->second;
-  const TimeStats* const time = phase.empty() ? record.main_time() : of_phase;
+  const TimeStats* const time = phase.empty() ? record.main_time() : at_key(record.time, std::string(phase));
   return time == nullptr || time->count == 0 ? nullptr : time;
 }
 

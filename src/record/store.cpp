@@ -49,10 +49,18 @@ class Scan {
   Scan(Database& database, const Store::Problem& problem)
       : database_(database), problem_(problem), whole_(database, "SELECT json FROM records WHERE id = ?1") {}
 
-  void whole(std::span<const int64_t> ids, const Store::Visit& visit) {
-    for (const int64_t id : ids) {
-      if (!visit_whole(id, visit)) return;
+  // Visits the record, unless it cannot be read. Returns false if `visit` wants no more.
+  bool visit_whole(int64_t id, const Store::Visit& visit) {
+    std::optional<Record> record;
+    try {
+      whole_.reset();
+      const auto parse = [&] { return parse_record(whole_.text(0)); };
+      if (whole_.bind(id).step()) record = read_row(database_, "records", id, parse);
+    } catch (const Error& error) {
+      problem_(error.what());
     }
+    whole_.reset();
+    return !record || visit(id, *record);
   }
 
   // Reads records from the listing, in the order of `ids`; reads the full record if the listing cannot provide it.
@@ -116,29 +124,6 @@ class Scan {
     }
   }
 
-  bool visit_whole(int64_t id, const Store::Visit& visit) {
-    std::optional<Record> record;
-    try {
-      whole_.reset();
-      const auto parse = [&] { return parse_record(whole_.text(0)); };
-      if (whole_.bind(id).step()) record = read_row(database_, "records", id, parse);
-    } catch (const Error& error) {
-      problem_(error.what());
-    }
-    whole_.reset();
-    return !record || visit(id, *record);
-  }
-
-  static void sort(std::vector<int64_t>& ids) {
-    std::ranges::sort(ids);
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  }
-
-  // Appends the ids that the query returns; false if damage ends the rows early.
-  bool add_ids(const std::string& sql, std::vector<int64_t>& ids) {
-    return each_row(sql, [&](const Statement& row) { ids.push_back(row.integer(0)); });
-  }
-
   // Calls `take` for each row that the query returns; false if damage ends the rows early.
   bool each_row(const std::string& sql, const std::function<void(const Statement& row)>& take) {
     try {
@@ -155,14 +140,16 @@ class Scan {
   // damaged, tries every id that was ever assigned, up to kMaxTried.
   std::vector<int64_t> ids_of_records() {
     std::vector<int64_t> ids;
-    if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
+    const auto add = [&](const Statement& row) { ids.push_back(row.integer(0)); };
+    if (!each_row("SELECT id FROM records", add) && !each_row("SELECT id FROM records NOT INDEXED ORDER BY id", add)) {
       constexpr int64_t kMaxTried = 1'000'000;
-      std::vector<int64_t> given;
-      add_ids("SELECT seq FROM sqlite_sequence WHERE name = 'records'", given);
-      const int64_t last = given.empty() ? 0 : std::min(given.front(), kMaxTried);
+      int64_t last = 0;
+      each_row("SELECT seq FROM sqlite_sequence WHERE name = 'records'",
+               [&](const Statement& row) { last = std::min(row.integer(0), kMaxTried); });
       for (int64_t id = 1; id <= last; ++id) ids.push_back(id);
     }
-    sort(ids);
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     return ids;
   }
 
@@ -272,10 +259,9 @@ std::vector<int64_t> Store::ids(const Problem& problem) const { return Scan(*dat
 
 void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const {
   Scan scan(*database_, problem);
-  if (extent == Extent::kWhole || !has_listing(*database_)) {
-    scan.whole(ids, visit);
-  } else {
-    scan.listed(ids, extent, visit);
+  if (extent != Extent::kWhole && has_listing(*database_)) return scan.listed(ids, extent, visit);
+  for (const int64_t id : ids) {
+    if (!scan.visit_whole(id, visit)) return;
   }
 }
 

@@ -18,7 +18,6 @@ namespace laptime::store_schema {
 namespace {
 
 using sqlite::Database;
-using sqlite::Statement;
 
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
 
@@ -135,24 +134,13 @@ FileKind kind_of_file(const std::filesystem::path& path) {
 }
 
 int64_t version_of(Database& database) {
-  // While this statement is open, so is its read transaction, so the three values are consistent even if another
-  // program is creating the schema.
-  Statement tables(database, "SELECT count(*) FROM sqlite_schema");
-  const bool has_tables = tables.step() && tables.integer(0) > 0;
-  const int64_t application = database.query_integer("PRAGMA application_id");
   const int64_t version = database.query_integer("PRAGMA user_version");
-  if (application == kApplicationId) {
-    if (version >= 1 && version <= kVersion) return version;
-    throw Error::format(
-        "store '{}': written with schema version {}, but this laptime knows {}; use a newer laptime, or another file "
-        "with --store",
-        database.path().string(), version, kVersion);
-  }
-  if (application != 0 || version != 0 || has_tables) {
-    throw Error::format("store '{}': the database belongs to another program; name another file with --store",
-                        database.path().string());
-  }
-  return 0;
+  if (version >= 0 && version <= kVersion) return version;
+  throw Error::format(
+      "store '{}': written with schema version {}, but this laptime knows {}; use a newer laptime, or another file "
+      "with "
+      "--store",
+      database.path().string(), version, kVersion);
 }
 
 void bring_up_to_date(Database& database) {

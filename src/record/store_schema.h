@@ -41,7 +41,7 @@ enum class FileKind : uint8_t { kNone, kEmpty, kStore };
 // database.
 FileKind kind_of_file(const std::filesystem::path& path);
 
-// The schema version of the file, or 0 if it is empty. Throws Error for another program's database or a newer schema.
+// The schema version of a store, or 0 for an empty file. Throws Error for a newer schema.
 int64_t version_of(sqlite::Database& database);
 
 // Upgrades the file to kVersion, unless another process does so first.

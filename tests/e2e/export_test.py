@@ -295,6 +295,12 @@ class RejectedExports(ExportTest):
         self.assertEqual(len(suggested), 3)
         names = [json.loads(self.exported("trace", words))["traceName"] for words in suggested]
         self.assertEqual(names, [record["name"] for record in self.stored()[:-4:-1]])
+        # The date and the run of a record are also those of records that the given filter excludes.
+        self.assert_ok(self.bench(*MODEL, "--context", ",".join(contexts), "--device", "h100"))
+        self.add_trace(records=len(contexts))
+        suggested = re.findall('"([^"]*)"', self.export("trace", "ctx = 23").stderr)
+        names = [json.loads(self.exported("trace", words))["traceName"] for words in suggested]
+        self.assertEqual(names, [self.stored()[-1]["name"]] * 2)
 
     def test_refuses_to_write_binary_formats_to_a_terminal(self):
         self.assert_ok(self.bench(*ONE_POINT))

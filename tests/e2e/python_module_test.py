@@ -143,6 +143,7 @@ class Module(ModuleTest):
             record.median
         (whole,) = laptime.bench(**PREDICTED, columns="all")
         self.assertEqual(whole.config.model, whole["config"]["model"])
+        self.assertTrue(whole.predicted)
 
     def test_print_shows_times_and_ratios_with_intervals(self):
         records = laptime.Records([

@@ -203,6 +203,17 @@ class ReportInBrowser(ReportTest):
         self.assertEqual(self.chromium.run(f"charts.steps({json.dumps(point | {'steps_per_sample': 1})}).at(-1)"),
                          {"step": 4, "kind": "sample", "time_s": 1.5})
 
+    def test_bars_of_a_pass_add_up_to_its_time(self):
+        self.open()
+        phases = [{"phase": "forward", "median_s": 1}]
+        for name, of_pass, expected in (("backward", phases, {"backward": 2}), ("forward_backward", [], {"forward backward": 2}),
+                                        ("step", phases, {"forward": 1, "outside the phases": 1})):
+            point = {"pass": name, "phases": of_pass, "time": {"median_s": 2}, "group": 0, "name": "", "full_name": ""}
+            data = {"points": [point], "groups": [{"points": [0], "is_one_work": True, "base": 0, "fastest": 0}]}
+            bars = self.chromium.run(f"""charts.time({json.dumps(data)}, 0, {{ width: 800 }}).series
+                .filter(({{ name }}) => name).map(({{ name, data }}) => [name, data[0].value])""")
+            self.assertEqual(dict(bars), expected)
+
     def test_pages_without_traces_or_times_work(self):
         self.assert_ok(self.bench("--device", "h100,rtx4090", "--model", "small,2.7B", "--context", "128,512,65536", "--mode",
                                   "eager,compile", "--lr", "0.001,0.002", "--steps", "1", "--warmup", "0"))

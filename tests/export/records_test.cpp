@@ -44,12 +44,6 @@ TEST(Records, GoogleBenchmarkRejectsRecordsOfTwoMachines) {
   EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("fingerprint = '0123456789abcdef'"));
 }
 
-TEST(Records, GoogleBenchmarkRejectsEqualPointsOfTwoMachines) {
-  std::vector<TracedRecord> records(2, {sample_record(), {}});
-  records[1].record.fingerprint = "another";
-  EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("fingerprint = '0123456789abcdef'"));
-}
-
 // A prediction for another machine. Its `machine` and `fingerprint` describe the one that computed the prediction.
 Record predicted_record() {
   Record record = sample_record();

@@ -45,22 +45,24 @@ std::vector<WordHelp> format_choices() {
 // The prefix of every message: "laptime export trace".
 std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
 
-// "created = '2026-11-23T13:02:11Z'": a filter that selects the record among `records`, if possible by its date or run.
-std::string filter_of(const Record& record, const std::vector<TracedRecord>& records) {
-  const auto is_unique = [&](std::string Record::*field) {
-    return std::ranges::count(records, record.*field, [&](const TracedRecord& t) { return t.record.*field; }) == 1;
+// A filter that selects the record among `records`, if possible by its date or run. `is_selection`: the command
+// excludes other stored records, which may share the date or the run.
+std::string filter_of(const Record& record, const std::vector<TracedRecord>& records, bool is_selection) {
+  const auto is_enough = [&](std::string Record::*field) {
+    return !is_selection &&
+           std::ranges::count(records, record.*field, [&](const TracedRecord& t) { return t.record.*field; }) == 1;
   };
-  if (is_unique(&Record::created)) return fmt::format("created = '{}'", record.created);
-  if (is_unique(&Record::run)) return fmt::format("run = '{}'", record.run);
-  return fmt::format("created = '{}' and name = '{}'", record.created, record.name);
+  if (is_enough(&Record::created)) return fmt::format("created = '{}'", record.created);
+  if (is_enough(&Record::run)) return fmt::format("run = '{}'", record.run);
+  return fmt::format("run = '{}' and name = '{}'", record.run, record.name);
 }
 
 // "created = '2026-11-23T13:02:11Z', ...": filters for the last records, newest first.
-std::string filters_of_last(const std::vector<TracedRecord>& records) {
+std::string filters_of_last(const std::vector<TracedRecord>& records, bool is_selection) {
   std::vector<std::string> filters;
   constexpr size_t kMost = 3;
   for (size_t i = records.size(); i > 0 && filters.size() < kMost; --i)
-    filters.push_back(fmt::format("\"{}\"", filter_of(records[i - 1].record, records)));
+    filters.push_back(fmt::format("\"{}\"", filter_of(records[i - 1].record, records, is_selection)));
   return joined(filters, ", ");
 }
 
@@ -122,11 +124,12 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
     records.erase(records.begin(), records.end() - 1);
   }
   if (is_of_one && records.size() > 1) {
+    const bool is_selection = !command.filter.empty() || command.selection.last || !command.selection.run.empty();
     throw Error::format(
         "{}: the format takes one record, but {} match; the last is {}. Take it with --newest, {}or select one with "
         "a filter: {}",
         where(command), records.size(), spoken_name(records.back().record.name),
-        command.selection.last ? "" : "use --last for the last run, ", filters_of_last(records));
+        command.selection.last ? "" : "use --last for the last run, ", filters_of_last(records, is_selection));
   }
   return records;
 }

@@ -20,7 +20,7 @@
 #include "explain/advice.h"
 #include "explain/explain.h"
 #include "measure/forecast_point.h"
-#include "page/page_template.h"
+#include "page/page.h"
 #include "report/explanation_text.h"
 #include "report/plan_answer.h"
 #include "sweep/stop_signals.h"
