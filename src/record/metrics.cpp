@@ -25,11 +25,6 @@ Figure of_samples(const Record& record) {
   return is_predicted(record) ? std::nullopt : of_time<Member>(record);
 }
 
-Figure count_of_time(const Record& record) {
-  const TimeStats* time = record.main_time();
-  return time != nullptr && !is_predicted(record) ? Figure(static_cast<double>(time->count)) : std::nullopt;
-}
-
 Figure median_of(const Record& record, const char* phase) {
   const TimeStats* const time = time_of(record, phase);
   return time != nullptr ? known(time->median) : std::nullopt;
@@ -90,7 +85,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"min", kSeconds, kLower, "shortest sample", LAPTIME_TIME(of_time, min)},
     {"max", kSeconds, kLower, "longest sample", LAPTIME_TIME(of_time, max)},
     {"total", kSeconds, kLower, "sum of all samples", LAPTIME_TIME(of_time, total)},
-    {"count", kNone, kNeither, "number of samples", "time.PASS.count", count_of_time},
+    {"count", kNone, kNeither, "number of samples", LAPTIME_TIME(of_samples, count)},
     {"mad", kSeconds, kLower, "median absolute deviation from the median", LAPTIME_TIME(of_samples, mad)},
     {"p10", kSeconds, kLower, "10th percentile of the samples", LAPTIME_TIME(of_samples, p10)},
     {"p90", kSeconds, kLower, "90th percentile of the samples", LAPTIME_TIME(of_samples, p90)},
