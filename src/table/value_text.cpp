@@ -146,7 +146,7 @@ std::string percent_text(double fraction) {
   const double percent = 100 * fraction;
   const double size = std::abs(percent);
   if (size >= 10) return fmt::format("{:.0f} %", percent);
-  if (size < 0.001) return percent > 0 ? "<0.001 %" : "0 %";  // never "6e-05 %"
+  if (size < 0.0001) return percent > 0 ? "<0.0001 %" : "0 %";  // never in scientific notation
   return size >= 0.1 ? fmt::format("{:.1f} %", percent) : fmt::format("{:.2g} %", percent);
 }
 
