@@ -277,22 +277,19 @@ std::vector<ColumnWord> column_words() {
     if (listed.emplace(name).second)
       words.push_back({std::string(name), unit.empty() ? "-" : std::string(unit), std::string(help)});
   };
-  const auto add_with_unit = [&](std::string_view name, Unit unit, std::string_view help) {
-    add(name, name_of(unit), help);
-  };
   for (const Definition& column : kDefinitions) {
-    if (!column.help.empty()) add_with_unit(column.title, column.unit, column.help);
+    if (!column.help.empty()) add(column.title, name_of(column.unit), column.help);
   }
-  add_with_unit("speedup", Unit::kRatio, "baseline median divided by the row's median, with its 95 % interval");
-  add_with_unit("gain", Unit::kRatio, "row median divided by the median of the step with no composite lowered");
+  add("speedup", name_of(Unit::kRatio), "baseline median divided by the row's median, with its 95 % interval");
+  add("gain", name_of(Unit::kRatio), "row median divided by the median of the step with no composite lowered");
   for (const RatioColumn& ratio : ratio_columns())
-    add_with_unit(ratio.name, Unit::kRatio, "end of the 95 % interval of speedup or gain: low or high");
-  add_with_unit("predicted", Unit::kNone, "true if a device model predicted the times");
-  for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
+    add(ratio.name, name_of(Unit::kRatio), "end of the 95 % interval of speedup or gain: low or high");
+  add("predicted", "", "true if a device model predicted the times");
+  for (const Metric& metric : metrics()) add(metric.tag, name_of(metric.unit), metric.description);
   for (const ShortName& name : short_names()) {
     const Metric* const metric = find_metric(name.path);
     const std::string_view help = name.help.empty() && metric != nullptr ? metric->description : name.help;
-    if (!help.empty()) add_with_unit(name.name, unit_of(name.name), help);
+    if (!help.empty()) add(name.name, name_of(unit_of(name.name)), help);
   }
   for (const OptionRow& row : option_rows<RunConfig>()) {
     const std::vector<std::string> names = names_of(row);
@@ -302,7 +299,7 @@ std::vector<ColumnWord> column_words() {
   }
   for (const ColumnSet& set : column_sets()) {
     for (const Column& column : set.columns())
-      add_with_unit(column.title, column.unit, fmt::format("a header of --columns {}", set.name));
+      add(column.title, name_of(column.unit), fmt::format("a header of --columns {}", set.name));
   }
   return words;
 }

@@ -71,7 +71,7 @@ struct Rows {
     const auto found = std::ranges::find_if(columns, [](const Column& column) { return column.speedups != nullptr; });
     return found == columns.end() ? nullptr : found->speedups.get();
   }
-  Extent extent() const { return std::max(extent_of_columns(columns), Extent::kListed); }
+  Extent extent() const { return extent_of_columns(columns); }
 
   void choose_columns(const Records& records) {
     columns = columns_of(list, records);
