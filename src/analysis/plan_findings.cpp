@@ -11,6 +11,7 @@
 #include "analysis/memory_findings.h"
 #include "base/json_path.h"
 #include "base/machine.h"
+#include "base/ranges.h"
 #include "config/machine.h"
 
 namespace laptime {
@@ -22,12 +23,6 @@ constexpr std::array kRatios{PublishedRatio{"bfloat16 autocast", "compile", 10, 
                              PublishedRatio{"float32", "eager", 84, 1.12, 0.41, 1.73},
                              PublishedRatio{"tf32", "compile", 45, 2.53, 1.27, 7.70},
                              PublishedRatio{"tf32", "eager", 110, 1.21, 0.79, 3.97}};
-
-// The machine whose data sheet was used to predict the record; empty for any other device.
-std::string described_machine(const Record& record) {
-  const std::string device = record.config.text("device");
-  return device.starts_with(kMachinePrefix) ? device.substr(kMachinePrefix.size()) : "";
-}
 
 Finding fit_finding(const PlannedPoint& point) {
   const Record& record = point.record;
@@ -53,13 +48,13 @@ struct StepTime {
 
 // The time of the record's steps; none if the record has no times, as of a point that failed.
 std::optional<StepTime> time_of_step(const Record& record) {
-  const auto time = record.time.find("step");
-  if (time == record.time.end()) return std::nullopt;
-  StepTime step{.seconds = time->second.median};
+  const TimeStats* const time = at_key(record.time, "step");
+  if (time == nullptr) return std::nullopt;
+  StepTime step{.seconds = time->median};
   if (is_predicted(record)) {
     step.low = record.prediction.low;
     step.high = record.prediction.high;
-  } else if (const std::optional<double> within = known_within(time->second)) {
+  } else if (const std::optional<double> within = known_within(*time)) {
     step.low = step.seconds * (1 - *within);
     step.high = step.seconds * (1 + *within);
   }
@@ -67,16 +62,8 @@ std::optional<StepTime> time_of_step(const Record& record) {
 }
 
 double measured_seconds(const Record& record) {
-  const auto time = record.time.find("step");
-  return time == record.time.end()
-             ? 0
-             : time->second.total * static_cast<double>(record.stopping.steps_per_sample.value_or(1));
-}
-
-// The predicted time of a step of a planned point.
-std::optional<StepTime> predicted_step(const Record& record) {
-  const std::optional<double> seconds = predicted_seconds(record, "step");
-  return seconds ? std::optional(StepTime{*seconds, record.prediction.low, record.prediction.high}) : std::nullopt;
+  const TimeStats* const time = at_key(record.time, "step");
+  return time == nullptr ? 0 : time->total * static_cast<double>(record.stopping.steps_per_sample.value_or(1));
 }
 
 // The finding training_time for a step that takes `step`.
@@ -149,7 +136,8 @@ void add_published(const Record& record, std::vector<Finding>& findings) {
 
 // Adds the training time. The interval of a data-sheet bound comes from published runs.
 void add_training(const Record& record, const TrainingBudget& budget, bool is_bound, std::vector<Finding>& findings) {
-  std::optional<Finding> training = training_of(record, budget, predicted_step(record));
+  const StepTime step{predicted_seconds(record, "step").value_or(0), record.prediction.low, record.prediction.high};
+  std::optional<Finding> training = training_of(record, budget, step);
   if (!training) return;
   training->values.json()["is_bound"] = is_bound;
   if (const Finding* const published = find(findings, "published_runs")) {
@@ -178,8 +166,8 @@ std::string pass_name(const Record& record) {
 }
 
 std::optional<double> predicted_seconds(const Record& record, const std::string& key) {
-  const auto found = record.prediction.time.find(key);
-  return found == record.prediction.time.end() ? std::nullopt : std::optional(found->second);
+  const double* const seconds = at_key(record.prediction.time, key);
+  return seconds == nullptr ? std::nullopt : std::optional(*seconds);
 }
 
 std::optional<double> step_context(const Record& record) {
@@ -201,11 +189,10 @@ std::optional<Finding> training_time(const Record& record, const TrainingBudget&
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget) {
   const Record& record = point.record;
   std::vector<Finding> findings{fit_finding(point)};
-  const std::string machine = described_machine(record);
   const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
   if (seconds) {
     findings.push_back(time_finding(record, *seconds, is_bound(record.prediction)));
-    if (!machine.empty()) add_published(record, findings);
+    if (record.config.text("device").starts_with(kMachinePrefix)) add_published(record, findings);
     add_training(record, budget, is_bound(record.prediction), findings);
   }
   if (point.launches && seconds && *seconds > 0) {
@@ -243,8 +230,8 @@ std::optional<PublishedRatio> published_ratio(std::string_view dtype, std::strin
 std::vector<PredictedPart> predicted_parts(const Record& record) {
   std::vector<PredictedPart> times;
   for (const auto& [key, seconds] : record.prediction.time) {
-    if (const auto found = record.time.find(key); found != record.time.end() && found->second.median > 0)
-      times.push_back({key, seconds, found->second.median});
+    if (const TimeStats* const time = at_key(record.time, key); time != nullptr && time->median > 0)
+      times.push_back({key, seconds, time->median});
   }
   if (times.empty()) return {};
   std::vector<PredictedPart> parts;

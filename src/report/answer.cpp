@@ -12,13 +12,38 @@
 #include "report/words.h"
 
 namespace laptime {
+namespace {
 
-void PointAnswer::say(std::string line) {
-  if (!line.empty()) say(std::vector<std::string>{std::move(line)});
+std::string filled(const AnswerPart& part, const TextStyle& style) {
+  std::vector<std::string> lines;
+  for (const std::string& word : part.words) {
+    if (!lines.empty() && (style.width == 0 || display_width(lines.back() + word) + 3 <= style.width)) {
+      lines.back() += "   " + word;
+    } else {
+      lines.push_back(lines.empty() && !part.is_indented ? word : "  " + word);
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) text += terminal_text(line, style.unicode) + "\n";
+  return text;
 }
 
-void PointAnswer::say(std::vector<std::string> lines) {
-  if (!lines.empty()) parts.push_back({.lines = std::move(lines)});
+// Draws the bar's share of `width` columns, in eighths of a column if the terminal supports Unicode.
+std::string bar(double share, size_t width, bool unicode) {
+  constexpr size_t kEighths = 8;
+  constexpr std::array kBlocks{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double columns = std::clamp(share, 0.0, 1.0) * static_cast<double>(width);
+  if (!unicode) return std::string(static_cast<size_t>(std::lround(columns)), '#');
+  const auto eighths = static_cast<size_t>(std::lround(columns * kEighths));
+  std::string text;
+  for (size_t i = 0; i < eighths / kEighths; ++i) text += "█";
+  return text + kBlocks.at(eighths % kEighths);
+}
+
+}  // namespace
+
+void PointAnswer::say(std::string line) {
+  if (!line.empty()) parts.push_back({.line = std::move(line)});
 }
 
 void PointAnswer::show(Table table) { parts.push_back({.table = std::move(table)}); }
@@ -51,31 +76,13 @@ PointAnswer answer_without_result(const Record& record) {
   return answer;
 }
 
-namespace {
-
-std::string filled(const AnswerPart& part, const TextStyle& style) {
-  std::vector<std::string> lines;
-  for (const std::string& word : part.words) {
-    if (!lines.empty() && (style.width == 0 || display_width(lines.back() + word) + 3 <= style.width)) {
-      lines.back() += "   " + word;
-    } else {
-      lines.push_back(lines.empty() && !part.is_indented ? word : "  " + word);
-    }
-  }
-  std::string text;
-  for (const std::string& line : lines) text += terminal_text(line, style.unicode) + "\n";
-  return text;
-}
-
-}  // namespace
-
 std::string text_of(const PointAnswer& answer, const TextStyle& style) {
   std::string text;
   const auto add = [&](const std::string& line) { text += wrapped(line, style, 0); };
   if (!answer.title.empty()) add(answer.title);
   for (const AnswerPart& part : answer.parts) {
     if (!part.for_people) continue;
-    for (const std::string& line : part.lines) add(line);
+    if (!part.line.empty()) add(part.line);
     text += filled(part, style);
     if (!part.table.columns.empty()) text += text_of(part.table, style);
     if (part.picture) text += part.picture(style);
@@ -87,7 +94,7 @@ std::string markdown_of(const PointAnswer& answer) {
   std::string text = "### " + markdown_escaped(answer.title.empty() ? answer.name : answer.title) + "\n";
   for (const AnswerPart& part : answer.parts) {
     if (!part.for_people) continue;
-    for (const std::string& line : part.lines) text += "\n" + markdown_escaped(line) + "\n";
+    if (!part.line.empty()) text += "\n" + markdown_escaped(part.line) + "\n";
     if (!part.words.empty()) text += "\n" + markdown_escaped(joined(part.words, ", ")) + "\n";
     if (!part.table.columns.empty()) text += "\n" + markdown_of(part.table);
   }
@@ -174,22 +181,6 @@ std::vector<TableColumn> columns_from(std::string_view list) {
 }
 
 Json share_of(double part, double whole) { return whole > 0 ? Json(part / whole) : Json(nullptr); }
-
-namespace {
-
-// Draws the bar's share of `width` columns, in eighths of a column if the terminal supports Unicode.
-std::string bar(double share, size_t width, bool unicode) {
-  constexpr size_t kEighths = 8;
-  constexpr std::array kBlocks{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const double columns = std::clamp(share, 0.0, 1.0) * static_cast<double>(width);
-  if (!unicode) return std::string(static_cast<size_t>(std::lround(columns)), '#');
-  const auto eighths = static_cast<size_t>(std::lround(columns * kEighths));
-  std::string text;
-  for (size_t i = 0; i < eighths / kEighths; ++i) text += "█";
-  return text + kBlocks.at(eighths % kEighths);
-}
-
-}  // namespace
 
 std::string bars_text(const std::vector<Bar>& bars, size_t widest, const TextStyle& style) {
   double most = 0;

@@ -15,9 +15,9 @@
 
 namespace laptime {
 
-// Lines, words, a table or a picture; an answer lists its parts in reading order.
+// A line, words, a table or a picture; an answer lists its parts in reading order.
 struct AnswerPart {
-  std::vector<std::string> lines{};  // for people; wrapped at spaces, continued with the line's own indent
+  std::string line{};                // for people; wrapped at spaces, continued with the line's own indent
   std::vector<std::string> words{};  // for people; filled into as few lines as needed
   bool is_indented = false;          // whether the first line of the words is indented
   Table table{};                     // without columns if the part has no table
@@ -34,10 +34,9 @@ struct PointAnswer {
   std::vector<Finding> findings{};
   std::vector<AnswerPart> parts{};
 
-  void say(std::string line);                // for people; ignores an empty line
-  void say(std::vector<std::string> lines);  // for people
-  void show(Table table);                    // for people and programs
-  void keep(Table table);                    // only for programs
+  void say(std::string line);  // for people; ignores an empty line
+  void show(Table table);      // for people and programs
+  void keep(Table table);      // only for programs
   void draw(std::function<std::string(const TextStyle& style)> picture);
   void fill(std::vector<std::string> words, bool is_indented = true);  // wraps the words into as few lines as needed
   void say_findings(std::initializer_list<std::string_view> kinds);    // says findings of these kinds on indented lines

@@ -122,18 +122,16 @@ TableRow AttentionTable::row_of(const Size& size) const {
     }
   }
   if (modes_.size() > 1) {
-    const auto time_of = [](const Record* record) {
-      return record == nullptr || record->status != Status::kOk ? nullptr : record->main_time();
-    };
     // From the mode with the most launches to the one with the fewest, whatever the order of the columns.
     const auto fusion = [](const std::string& mode) {
       return mode == "compile" ? 2 : mode.starts_with("compile") ? 1 : 0;
     };
     const auto [least, most] = std::ranges::minmax_element(modes_, {}, fusion);
-    const TimeStats* const first = time_of(records[static_cast<size_t>(least - modes_.begin())]);
-    const TimeStats* const last = time_of(records[static_cast<size_t>(most - modes_.begin())]);
+    const Record* const first = records[static_cast<size_t>(least - modes_.begin())];
+    const Record* const last = records[static_cast<size_t>(most - modes_.begin())];
+    const auto is_ok = [](const Record* record) { return record != nullptr && record->status == Status::kOk; };
     TableCell& cell = row.cells.emplace_back();
-    if (const auto gain = first == nullptr || last == nullptr ? std::nullopt : speedup_of(*first, *last))
+    if (const auto gain = is_ok(first) && is_ok(last) ? speedup_of(*first, *last) : std::nullopt)
       cell = {gain->value, ratio_text(gain->value, gain->interval.low, gain->interval.high)};
   }
   const auto bytes_of = [](const Record* record, std::string_view column) {

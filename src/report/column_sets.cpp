@@ -8,72 +8,13 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/finding.h"
 #include "base/words.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
 #include "config/synonyms.h"
-#include "distribution/median.h"
 
 namespace laptime {
 namespace {
-
-using Read = std::function<Json(const Record& record, std::string_view phase)>;
-using Text = std::string (*)(const Record& record, std::string_view phase, const Heading* heading);
-
-// ---- Readers that a source refers to by name, as in "=steps"
-
-Json uncertainty(const Record& record, std::string_view phase) { return or_null(uncertainty_of(record, phase)); }
-
-// A short form of the arithmetic that was used: "float32", "float32 split", "bfloat16 autocast".
-Json arithmetic(const Record& record, std::string_view) {
-  // Phrases in math_mode (prepare/prepare.h) and their short forms. Records of other programs may contain other text.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
-      {{", some products of three bfloat16 terms", " partly split"},
-       {", products of three bfloat16 terms", " split"},
-       {", some float32 products of three bfloat16 terms", ", float32 partly split"},
-       {", float32 products of three bfloat16 terms", ", float32 split"},
-       {", factors widened to float32", " widened"},
-       {", float32 accumulation", ""},
-       {", denormals in products are zero", ""},
-       {", predicted", ""}}};
-  std::string text = record.math_mode;
-  if (text.empty()) return nullptr;
-  for (const auto& [part, short_part] : kShort) {
-    if (const size_t at = text.find(part); at != std::string::npos) text.replace(at, part.size(), short_part);
-  }
-  return text;
-}
-
-// The number of samples taken, or the number of steps requested if none were taken.
-Json steps(const Record& record, std::string_view) {
-  return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
-}
-
-// "compile", followed by the composites that were chosen: "compile -scaled_dot_product_attention".
-Json mode(const Record& record, std::string_view) {
-  const std::string chosen = chosen_composites(record);
-  return record.config.text("mode") + (chosen.empty() ? "" : " " + chosen);
-}
-
-// A boolean as the source documents write it.
-Json truth(bool value) { return value ? "True" : "False"; }
-
-struct Reader {
-  std::string_view name;
-  Json (*read)(const Record& record, std::string_view phase);
-};
-constexpr std::array kReaders{
-    Reader{"uncertainty", uncertainty}, Reader{"arithmetic", arithmetic}, Reader{"steps", steps}, Reader{"mode", mode},
-    Reader{"forward_only",
-           [](const Record& record, std::string_view) {
-             const std::string pass = record.config.text("pass");
-             return truth(pass == "forward" || pass == "inference");
-           }},
-    Reader{"compiled",
-           [](const Record& record, std::string_view) { return truth(record.config.text("mode") == "compile"); }},
-    // Timed runs never record allocations, because recording takes time and the plan states the memory.
-    Reader{"never", [](const Record&, std::string_view) { return truth(false); }}};
 
 // ---- Cells for people
 
@@ -122,17 +63,15 @@ std::string times_text(const Record& record, std::string_view phase, const Headi
 enum Flags : unsigned { kText = 1, kSetting = 2, kOfPhase = 4, kDoubt = 8 };
 constexpr std::string_view kSample = "std divides by n - 1 (sample)";
 
-// `source` is one of these: a column name; two names joined by '|' ("label|name"), of which the first with a value is
-// used; a statistic of a phase's time ("forward:mean") or of the row's time (":mean"); an entry of kReaders ("=steps").
 // If `source` is empty, the title is the source.
 struct Definition {
   std::string_view title;
-  std::string_view source = {};
+  std::string_view source = {};  // see resolved_column
   Unit unit = Unit::kNone;
   unsigned flags = 0;
   size_t width = 6;
-  std::string_view help = {};
-  Text text_of = nullptr;
+  std::string_view help = {};  // empty for a column that only column sets name, many with headers of source documents
+  std::string (*text_of)(const Record& record, std::string_view phase, const Heading* heading) = nullptr;
   std::string_view note = {};
   std::string_view shown = {};
   std::string_view id = {};  // name by which column sets refer to this column, if another column has the same title
@@ -144,7 +83,7 @@ constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // warm-u
 constexpr std::string_view kPhase = "median time of this phase";
 
 // clang-format off
-constexpr std::array<Definition, 20> kTable{{
+constexpr std::array<Definition, 67> kDefinitions{{
     {"name", "", kPlain, kText | kSetting, 8, "the row's name without the parts that all rows share", name_text},
     {"median", ":median", kSeconds, kOfPhase | kDoubt, 6, "median time of a sample"},
     {"uncertainty", "=uncertainty", kPlain, kText | kOfPhase, 5, "distance from the median to the farther end of its 95 % interval, as a fraction of the median", plus_minus},
@@ -164,10 +103,7 @@ constexpr std::array<Definition, 20> kTable{{
     {"status", "", kPlain, kText, 6, "ok, or the reason for a missing time"},
     {"forward_s", "forward:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "forward"},
     {"backward_s", "backward:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "backward"},
-    {"optimizer_s", "optimizer:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "optimizer"}}};
-
-// Further columns of the sets, many of them with headers from the source documents.
-constexpr std::array<Definition, 47> kOfSets{{
+    {"optimizer_s", "optimizer:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "optimizer"},
     {"name", "label|name", kPlain, kText | kSetting, 40, "", nullptr, "", "", "whole name"},
     {"computation", "pass", kPlain, kText | kSetting, 16},
     {"times", ":samples", kPlain, kText, 6, "", times_text},
@@ -219,23 +155,6 @@ constexpr std::array<Definition, 47> kOfSets{{
 
 constexpr std::string_view kAverages = "model,forward_only,warmup_steps,benchmark_steps,avg,std of all";
 
-// "16 predicted times: median error 6.1 %, at most 14.0 %; memory error at most 0.10 %". Empty if no record has both a
-// predicted and a measured time.
-std::string prediction_summary(const Records& records) {
-  std::vector<double> times;
-  std::optional<double> bytes;
-  records.all(Extent::kWhole, [&](const Record& record) {
-    if (const auto error = find_metric("prediction_error")->read(record)) times.push_back(std::abs(*error));
-    if (const auto error = find_metric("peak_error")->read(record))
-      bytes = std::max(bytes.value_or(0), std::abs(*error));
-  });
-  if (times.empty()) return "";
-  const std::string text =
-      fmt::format("{}: median error {} %, at most {} %", counted(times.size(), "predicted time"),
-                  fixed_text(100 * median(times), 1), fixed_text(100 * *std::ranges::max_element(times), 1));
-  return bytes ? fmt::format("{}; memory error at most {} %", text, fixed_text(100 * *bytes, 2)) : text;
-}
-
 constexpr std::array kSets{
     ColumnSet{"default", "", "time with its phases, rate and memory",
               "name,median,uncertainty,forward_s@2,backward_s@2,optimizer_s@2,tokens/s@3,mfu@4,peak@5", true},
@@ -251,7 +170,7 @@ constexpr std::array kSets{
     ColumnSet{"first_steps", "", "effect of warm-up: mean, standard deviation and the first samples",
               "name,warmup,n@2,mean,sample 1,sample 2,sample 3,median@3,verdict@1"},
     ColumnSet{"prediction", "", "predicted and measured time and memory",
-              "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2", false, prediction_summary},
+              "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2"},
     ColumnSet{"all_times", "2024",
               "table of a university course of 2024: every sample of a row, with mean, standard deviation "
               "(divided by n), median, minimum, maximum and sum",
@@ -280,48 +199,30 @@ constexpr std::array kSets{
               "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
               "device,batch_size,compile"}};
 
-Extent extent_of_source(std::string_view source) {
-  if (source == "=uncertainty") return Extent::kListed;
-  if (source.starts_with('=')) return source == "=arithmetic" ? extent_of("math_mode") : Extent::kWithConfig;
-  const size_t colon = source.find(':');
-  if (colon == std::string_view::npos) return ColumnValue(source).extent();
-  const std::string_view figure = source.substr(colon + 1);
-  return colon == 0 ? extent_of(figure) : extent_of(fmt::format("time.{}.{}", source.substr(0, colon), figure));
-}
-
-// Extent::kListed has only the counts and medians of phases, so other figures of a phase need Extent::kWithConfig.
-Extent extent_of_definition(std::string_view source, bool of_phase) {
-  const bool is_listed = !of_phase || source == ":median" || source == ":count";
-  return is_listed ? extent_of_source(source) : std::max(extent_of_source(source), Extent::kWithConfig);
-}
-
-Column column_of(const Definition& definition, int drop) {
+Column column_of(const Definition& definition) {
   const std::string_view source = definition.source.empty() ? definition.title : definition.source;
   const auto has = [&](Flags flag) { return (definition.flags & flag) != 0; };
-  Column column{.title = std::string(definition.title),
-                .shown = std::string(definition.shown),
-                .unit = definition.unit,
-                .text = has(kText),
-                .of_phase = has(kOfPhase),
-                .setting = has(kSetting),
-                .extent = extent_of_definition(source, has(kOfPhase)),
-                .drop = drop,
-                .width = definition.width,
-                .read = reader_of(source),
-                .text_of = definition.text_of,
-                .note = definition.note};
-  if (has(kDoubt)) {
-    column.uncertainty = [own = source.substr(0, source.find(':'))](const Record& record, std::string_view phase) {
-      return uncertainty_of(record, own.empty() ? phase : own);
-    };
-  }
-  return column;
+  const ColumnValue value(source);
+  // Extent::kListed has only the counts and medians of phases, so other figures of a phase need Extent::kWithConfig.
+  const bool is_listed = !has(kOfPhase) || source == ":median" || source == ":count";
+  return {.title = std::string(definition.title),
+          .shown = std::string(definition.shown),
+          .unit = definition.unit,
+          .text = has(kText),
+          .of_phase = has(kOfPhase),
+          .setting = has(kSetting),
+          .extent = is_listed ? value.extent() : std::max(value.extent(), Extent::kWithConfig),
+          .width = definition.width,
+          .value = value,
+          .text_of = definition.text_of,
+          .uncertain_phase = has(kDoubt) ? std::optional(source.substr(0, source.find(':'))) : std::nullopt,
+          .note = definition.note};
 }
 
-const Definition* find_definition(std::span<const Definition> definitions, std::string_view id) {
+const Definition* find_definition(std::string_view id) {
   const auto found = std::ranges::find_if(
-      definitions, [&](const Definition& one) { return id == (one.id.empty() ? one.title : one.id); });
-  return found == definitions.end() ? nullptr : &*found;
+      kDefinitions, [&](const Definition& one) { return id == (one.id.empty() ? one.title : one.id); });
+  return found == kDefinitions.end() ? nullptr : &*found;
 }
 
 // The alternative names of an option besides its key: "context", "ctx", "seq-len".
@@ -336,23 +237,9 @@ std::vector<std::string> names_of(const OptionRow& row) {
 
 }  // namespace
 
-Read reader_of(std::string_view source) {
-  if (source.starts_with('=')) return std::ranges::find(kReaders, source.substr(1), &Reader::name)->read;
-  const size_t colon = source.find(':');
-  if (colon == std::string_view::npos) {
-    return [value = ColumnValue(source)](const Record& record, std::string_view) { return value.of(record); };
-  }
-  const std::string_view figure = source.substr(colon + 1);
-  const bool is_of_samples = figure.starts_with("std") || figure == "count";  // predicted times have no samples
-  return [own = source.substr(0, colon), figure, is_of_samples](const Record& record, std::string_view phase) -> Json {
-    const TimeStats* const time = time_of(record, own.empty() ? phase : own);
-    return time == nullptr || (is_of_samples && is_predicted(record)) ? Json(nullptr) : value_in(*time, figure);
-  };
-}
-
-std::string_view document_source(std::string_view header) {
-  const Definition* const found = find_definition(kOfSets, header);
-  return found == nullptr ? std::string_view() : found->source;
+std::optional<std::string_view> header_source(std::string_view header) {
+  const Definition* const found = find_definition(header);
+  return found == nullptr ? std::nullopt : std::optional(found->source.empty() ? found->title : found->source);
 }
 
 std::span<const ColumnSet> column_sets() { return kSets; }
@@ -362,22 +249,20 @@ std::vector<Column> ColumnSet::columns() const {
   for (const std::string_view entry : fields_of(list, ',')) {
     const size_t at = entry.find('@');
     const std::string_view id = entry.substr(0, at);
-    const Definition* const of_table = find_definition(kTable, id);
-    const int drop = at == std::string_view::npos ? 0 : std::stoi(std::string(entry.substr(at + 1)));
-    const Definition* const found = of_table != nullptr ? of_table : find_definition(kOfSets, id);
-    Column& column = columns.emplace_back(found != nullptr ? column_of(*found, drop) : plain_column(id, false));
-    column.drop = drop;
+    const Definition* const found = find_definition(id);
+    Column& column = columns.emplace_back(found != nullptr ? column_of(*found) : plain_column(id, false));
+    if (at != std::string_view::npos) column.drop = std::stoi(std::string(entry.substr(at + 1)));
     column.of_phase = column.of_phase && has_phases;
   }
   return columns;
 }
 
 std::optional<Column> table_column(std::string_view header) {
-  const Definition* const found = find_definition(kTable, header);
-  return found == nullptr ? std::nullopt : std::optional(column_of(*found, 0));
+  const Definition* const found = find_definition(header);
+  if (found == nullptr) return std::nullopt;
+  const bool is_chosen = !found->help.empty() || resolved_column(header) == resolved_column(*header_source(header));
+  return is_chosen ? std::optional(column_of(*found)) : std::nullopt;
 }
-
-Column document_column(std::string_view header) { return column_of(*find_definition(kOfSets, header), 0); }
 
 const ColumnSet* find_column_set(std::string_view name) {
   const auto* const found = std::ranges::find_if(
@@ -392,18 +277,19 @@ std::vector<ColumnWord> column_words() {
     if (listed.emplace(name).second)
       words.push_back({std::string(name), unit.empty() ? "-" : std::string(unit), std::string(help)});
   };
-  const auto add_with_unit = [&](std::string_view name, Unit unit, std::string_view help) {
-    add(name, name_of(unit), help);
-  };
-  for (const Definition& column : kTable) add_with_unit(column.title, column.unit, column.help);
-  add_with_unit("speedup", Unit::kRatio, "baseline median divided by the row's median, with its 95 % interval");
-  add_with_unit("gain", Unit::kRatio, "row median divided by the median of the step with no composite lowered");
-  for (const std::string_view name : comparing_columns())
-    add_with_unit(name, Unit::kRatio, "end of the 95 % interval of speedup or gain: low or high");
-  add_with_unit("predicted", Unit::kNone, "true if a device model predicted the times");
-  for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
+  for (const Definition& column : kDefinitions) {
+    if (!column.help.empty()) add(column.title, name_of(column.unit), column.help);
+  }
+  add("speedup", name_of(Unit::kRatio), "baseline median divided by the row's median, with its 95 % interval");
+  add("gain", name_of(Unit::kRatio), "row median divided by the median of the step with no composite lowered");
+  for (const RatioColumn& ratio : ratio_columns())
+    add(ratio.name, name_of(Unit::kRatio), "end of the 95 % interval of speedup or gain: low or high");
+  add("predicted", "", "true if a device model predicted the times");
+  for (const Metric& metric : metrics()) add(metric.tag, name_of(metric.unit), metric.description);
   for (const ShortName& name : short_names()) {
-    if (!name.help.empty()) add_with_unit(name.name, unit_of(name.name), name.help);
+    const Metric* const metric = find_metric(name.path);
+    const std::string_view help = name.help.empty() && metric != nullptr ? metric->description : name.help;
+    if (!help.empty()) add(name.name, name_of(unit_of(name.name)), help);
   }
   for (const OptionRow& row : option_rows<RunConfig>()) {
     const std::vector<std::string> names = names_of(row);
@@ -413,7 +299,7 @@ std::vector<ColumnWord> column_words() {
   }
   for (const ColumnSet& set : column_sets()) {
     for (const Column& column : set.columns())
-      add_with_unit(column.title, column.unit, fmt::format("a header of --columns {}", set.name));
+      add(column.title, name_of(column.unit), fmt::format("a header of --columns {}", set.name));
   }
   return words;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <type_traits>
 
+#include "analysis/finding.h"
 #include "base/error.h"
 #include "base/json_path.h"
 #include "base/proc_text.h"
@@ -23,7 +24,7 @@ namespace {
 
 // clang-format off
 constexpr std::array kShortNames{
-    // These names have no help text here: they take it from a column of the default table or from an option.
+    // Without a help text here, a name takes that of a column of the default table, of an option or of its metric.
     ShortName{"n", "count"}, ShortName{"tokens/s", "tokens_per_second"},
     ShortName{"peak", "peak_memory|predicted_peak_memory"}, ShortName{"mfu", "mfu_measured|mfu_datasheet"},
     ShortName{"arithmetic", "math_mode"}, ShortName{"verdict", "verdict.rating"}, ShortName{"loss", "loss.values"},
@@ -40,25 +41,85 @@ constexpr std::array kShortNames{
     ShortName{"peak_bytes", "memory.peak_bytes", "peak bytes of live tensors"},
     ShortName{"predicted_peak_bytes", "memory.predicted_peak_bytes", "predicted peak bytes of live tensors"},
     ShortName{"peak_rss_bytes", "memory.peak_rss_bytes", "peak resident memory of the process"},
-    ShortName{"median_s", "median", "median time of a sample"},
-    ShortName{"mean_s", "mean", "mean time of a sample"},
+    ShortName{"median_s", "median"}, ShortName{"mean_s", "mean"},
     ShortName{"std_s", "std", "standard deviation of the samples"},
-    ShortName{"min_s", "min", "shortest sample"},
-    ShortName{"max_s", "max", "longest sample"},
-    ShortName{"ci_low_s", "ci_low", "lower end of the 95 % interval of the median"},
-    ShortName{"ci_high_s", "ci_high", "upper end of the 95 % interval of the median"},
+    ShortName{"min_s", "min"}, ShortName{"max_s", "max"}, ShortName{"ci_low_s", "ci_low"}, ShortName{"ci_high_s", "ci_high"},
     ShortName{"setup_s", "setup_time", "time before the first step"},
     ShortName{"first_steps_s", "transient_excess", "time of the first steps minus the time of as many steady steps"}};
 // clang-format on
 
-// Derived columns: their values are computed, even if the record has a key with that name.
-constexpr std::string_view kPredictedColumn = "predicted";
-constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
-constexpr std::string_view kModelColumn = "model";
+constexpr std::array<RatioColumn, 6> kRatioColumns{{{"speedup", &Speedups::speedup},
+                                                    {"speedup_low", &Speedups::speedup, &Interval::low},
+                                                    {"speedup_high", &Speedups::speedup, &Interval::high},
+                                                    {"gain", &Speedups::gain},
+                                                    {"gain_low", &Speedups::gain, &Interval::low},
+                                                    {"gain_high", &Speedups::gain, &Interval::high}}};
 
-bool is_derived_column(std::string_view name) {
-  return name == kPredictedColumn || name == kSystemColumn || name == kModelColumn;
+// ---- Computed values
+
+Json model(const Record& record, std::string_view) {
+  const std::string text = model_text(record);
+  return text.empty() ? Json(nullptr) : Json(text);
 }
+
+// A short form of the arithmetic that was used: "float32", "float32 split", "bfloat16 autocast".
+Json arithmetic(const Record& record, std::string_view) {
+  // Phrases in math_mode (prepare/prepare.h) and their short forms. Records of other programs may contain other text.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
+      {{", some products of three bfloat16 terms", " partly split"},
+       {", products of three bfloat16 terms", " split"},
+       {", some float32 products of three bfloat16 terms", ", float32 partly split"},
+       {", float32 products of three bfloat16 terms", ", float32 split"},
+       {", factors widened to float32", " widened"},
+       {", float32 accumulation", ""},
+       {", denormals in products are zero", ""},
+       {", predicted", ""}}};
+  std::string text = record.math_mode;
+  if (text.empty()) return nullptr;
+  for (const auto& [part, short_part] : kShort) {
+    if (const size_t at = text.find(part); at != std::string::npos) text.replace(at, part.size(), short_part);
+  }
+  return text;
+}
+
+// The number of samples taken, or the number of steps requested if none were taken.
+Json steps(const Record& record, std::string_view) {
+  return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
+}
+
+// "compile", followed by the composites that were chosen: "compile -scaled_dot_product_attention".
+Json mode(const Record& record, std::string_view) {
+  const std::string chosen = chosen_composites(record);
+  return record.config.text("mode") + (chosen.empty() ? "" : " " + chosen);
+}
+
+// A boolean as the source documents write it.
+Json truth(bool value) { return value ? "True" : "False"; }
+
+Json forward_only(const Record& record, std::string_view) {
+  const std::string pass = record.config.text("pass");
+  return truth(pass == "forward" || pass == "inference");
+}
+
+constexpr std::string_view kModelColumn = "model";
+constexpr std::array kDerived{
+    Derived{kModelColumn, model, Extent::kNames},
+    Derived{"predicted", [](const Record& r, std::string_view) { return Json(is_predicted(r)); }, Extent::kNames},
+    Derived{"system",
+            [](const Record& r, std::string_view) { return Json(system_of(r).empty() ? "laptime" : system_of(r)); },
+            Extent::kNames},
+    Derived{"=uncertainty",
+            [](const Record& record, std::string_view phase) { return or_null(uncertainty_of(record, phase)); },
+            Extent::kListed},
+    Derived{"=arithmetic", arithmetic, Extent::kNames}, Derived{"=steps", steps, Extent::kWithConfig},
+    Derived{"=mode", mode, Extent::kWithConfig}, Derived{"=forward_only", forward_only, Extent::kNames},
+    Derived{"=compiled",
+            [](const Record& record, std::string_view) { return truth(record.config.text("mode") == "compile"); },
+            Extent::kListed},
+    // Timed runs never record allocations, because recording takes time and the plan states the memory.
+    Derived{"=never", [](const Record&, std::string_view) { return truth(false); }, Extent::kNames}};
+
+// ---- Paths
 
 std::string_view next_segment(std::string_view& path) {
   const size_t dot = path.find('.');
@@ -72,39 +133,21 @@ std::optional<size_t> index_of(std::string_view segment) {
   return index && *index >= 0 ? std::optional(static_cast<size_t>(*index)) : std::nullopt;
 }
 
-template <StatesFields T>
-Json field_at(const T& object, std::string_view path);
-
-// The value at a path within a field; the field's own value if the path is empty.
-template <class T>
-Json value_at(const T& field, std::string_view path, bool keeps_empty_text) {
-  if (path.empty()) return fields_json::value_of(field, keeps_empty_text);
-  if constexpr (StatesFields<T>) {
-    return field_at(field, path);
-  } else if constexpr (fields_json::kIsVector<T>) {
-    const auto index = index_of(next_segment(path));
-    return index && *index < field.size() ? value_at(field[*index], path, false) : Json(nullptr);
-  } else if constexpr (fields_json::kIsMap<T>) {
-    const auto found = field.find(std::string(next_segment(path)));
-    return found != field.end() ? value_at(found->second, path, false) : Json(nullptr);
-  } else if constexpr (std::is_same_v<T, JsonObject>) {
-    const Json* const value = find_path(field.json(), path);
-    return value == nullptr ? Json(nullptr) : *value;
-  } else {
-    return nullptr;
-  }
-}
-
-// Like find_path() on the object's JSON, but converts only the field on the path.
+// Like find_path() on the object's JSON, but converts only the top-level field on the path.
 template <StatesFields T>
 Json field_at(const T& object, std::string_view path) {
   const std::string_view segment = next_segment(path);
   Json value = nullptr;
-  T::visit_fields(object, [&]<class Name, class Field>(const Name& name, const Field& field) {
-    if constexpr (std::is_same_v<Name, Option>) {
-      if (name.key == segment) value = value_at(field, path, true);
+  T::visit_fields(object, [&]<class Field>(const Key& key, const Field& field) {
+    if (key.name != segment) return;
+    const auto read = [&](const Json& json) {
+      const Json* const found = path.empty() ? &json : find_path(json, path);
+      if (found != nullptr) value = *found;
+    };
+    if constexpr (std::is_same_v<Field, JsonObject>) {
+      read(field.json());
     } else {
-      if (segment == Key(name).name) value = value_at(field, path, false);
+      read(fields_json::value_of(field));
     }
   });
   return value;
@@ -162,6 +205,7 @@ void add_leaves(const Json& json, const std::string& path, std::vector<std::pair
 
 std::set<std::string> known_columns(const Records& records) {
   std::set<std::string> names;
+  for (const RatioColumn& ratio : kRatioColumns) names.emplace(ratio.name);
   for (const Metric& metric : metrics()) names.emplace(metric.tag);
   for (const ShortName& short_name : kShortNames) names.emplace(short_name.name);
   const RunConfig fresh;
@@ -193,8 +237,7 @@ bool has_free_column(const Record& record, std::string_view column) {
 }  // namespace
 
 std::span<const ShortName> short_names() { return kShortNames; }
-
-Json value_in(const TimeStats& time, std::string_view path) { return field_at(time, path); }
+std::span<const RatioColumn> ratio_columns() { return kRatioColumns; }
 
 std::vector<std::pair<std::string, Json>> leaves_of(const Record& record) {
   std::vector<std::pair<std::string, Json>> leaves;
@@ -208,10 +251,13 @@ std::string resolved_column(std::string_view name) {
   for (const ShortName& short_name : kShortNames) {
     if (short_name.name == name) return std::string(short_name.path);
   }
-  if (find_metric(name) != nullptr || !schema_type(name).empty()) return std::string(name);
-  const bool is_bare = name.find('.') == std::string_view::npos && name != kPredictedColumn;
+  const bool is_derived = find_in(kDerived, name, &Derived::name) != nullptr;
+  if (is_derived || find_metric(name) != nullptr || !schema_type(name).empty()) return std::string(name);
+  const bool is_bare = name.find('.') == std::string_view::npos;
   const std::string_view key = is_bare ? option_key(name) : std::string_view();
-  return key.empty() ? std::string(name) : key == kModelColumn ? std::string(key) : fmt::format("config.{}", key);
+  if (!key.empty()) return key == kModelColumn ? std::string(key) : fmt::format("config.{}", key);
+  const std::optional<std::string_view> source = header_source(name);
+  return source && *source != name ? resolved_column(*source) : std::string(name);
 }
 
 std::string meant_word(std::string_view column, std::string_view value) {
@@ -224,69 +270,75 @@ std::string meant_word(std::string_view column, std::string_view value) {
   return path.starts_with(kConfig) ? meant_value(meant_flag(path.substr(kConfig.size())), value) : std::string(value);
 }
 
-ColumnValue::ColumnValue(std::string_view column) {
+ColumnValue::ColumnValue(std::string_view column)
+    : ratio_(find_in(kRatioColumns, column == "speed-up" ? "speedup" : column.substr(0, column.find(" vs ")),
+                     &RatioColumn::name)) {
+  if (ratio_ != nullptr) extent_ = ratio_->end == nullptr ? Extent::kWithConfig : Extent::kWhole;  // ends need samples
   const std::string resolved = resolved_column(column);
-  for (const std::string_view part : fields_of(resolved, '|')) {
-    const Metric* const metric = find_metric(part);
-    const bool known = metric != nullptr || part.find('.') != std::string_view::npos || is_derived_column(part) ||
-                       !schema_type(part).empty();
-    const std::string_view source = known ? std::string_view() : document_source(part);
-    parts_.push_back({std::string(part), metric, source.empty() ? nullptr : reader_of(source)});
+  for (const std::string_view source : fields_of(resolved, '|')) {
+    const size_t colon = source.find(':');
+    Part& part = parts_.emplace_back();
+    part.path = source.substr(colon == std::string_view::npos ? 0 : colon + 1);
+    Extent extent = Extent::kWithConfig;
+    if (colon != std::string_view::npos) {
+      part.phase = source.substr(0, colon);
+      extent = extent_of(colon == 0 ? part.path : fmt::format("time.{}.{}", *part.phase, part.path));
+    } else if (part.derived = find_in(kDerived, source, &Derived::name); part.derived != nullptr) {
+      extent = part.derived->extent;
+    } else {
+      part.metric = find_metric(source);
+      const bool is_bare = source.find('.') == std::string_view::npos;
+      if (part.metric != nullptr || !is_bare || !schema_type(source).empty()) extent = extent_of(source);
+    }
+    if (ratio_ == nullptr) extent_ = std::max(extent_, extent);
   }
 }
 
-Json ColumnValue::of_part(const Part& part, const Record& record) {
+Json ColumnValue::of_part(const Part& part, const Record& record, std::string_view phase) {
+  if (part.derived != nullptr) return part.derived->read(record, phase);
+  if (part.phase) {
+    const TimeStats* const time = time_of(record, part.phase->empty() ? phase : *part.phase);
+    const bool is_of_samples = part.path.starts_with("std") || part.path == "count";  // predicted times have no samples
+    return time == nullptr || (is_of_samples && is_predicted(record)) ? Json(nullptr) : field_at(*time, part.path);
+  }
   if (part.metric != nullptr) {
     const std::optional<double> figure = part.metric->read(record);
     if (!figure) return nullptr;
     const bool counts = part.metric->unit == Unit::kNone || part.metric->unit == Unit::kBytes;
     return counts && *figure == std::floor(*figure) ? Json(static_cast<int64_t>(*figure)) : Json(*figure);
   }
-  if (part.path == kPredictedColumn) return is_predicted(record);
-  if (part.path == kSystemColumn || part.path == kModelColumn) {
-    const bool is_model = part.path == kModelColumn;
-    const std::string text = is_model ? model_text(record) : system_of(record);
-    return !text.empty() ? Json(text) : is_model ? Json(nullptr) : Json("laptime");
-  }
   Json value = field_at(record, part.path);
   if (!value.is_null() || part.path.find('.') != std::string::npos) return value;
-  if (const Json* const found = record.config.json().find(part.path); found != nullptr) return *found;
-  return part.document ? part.document(record, "") : Json(nullptr);
+  const Json* const option = record.config.json().find(part.path);
+  return option == nullptr ? Json(nullptr) : *option;
 }
 
-Json ColumnValue::of(const Record& record) const {
+Json ColumnValue::of(const Record& record, std::string_view phase, const Speedups* speedups) const {
+  if (ratio_ != nullptr) {
+    const std::optional<Speedup> ratio = speedups == nullptr ? std::nullopt : (speedups->*ratio_->ratio)(record, phase);
+    return !ratio ? Json(nullptr) : Json(ratio_->end == nullptr ? ratio->value : ratio->interval.*ratio_->end);
+  }
   for (const Part& part : parts_) {
-    Json value = of_part(part, record);
+    Json value = of_part(part, record, phase);
     if (!value.is_null()) return value;
   }
   return nullptr;
 }
 
-Json ColumnValue::matched(const Record& record) const {
-  if (parts_.front().path != kModelColumn) return of(record);
+Json ColumnValue::matched(const Record& record, const Speedups* speedups) const {
+  if (parts_.front().path != kModelColumn) return of(record, "", speedups);
   const std::vector<std::string> words = model_words(record);
   return words.size() > 1 ? Json(words) : of(record);
-}
-
-Extent ColumnValue::extent() const {
-  Extent extent = Extent::kNames;
-  for (const Part& part : parts_) {
-    if (part.path == kModelColumn) continue;
-    const bool bare = part.path.find('.') == std::string::npos;
-    const bool is_known = part.metric != nullptr || !bare || !schema_type(part.path).empty();
-    const Extent otherwise = part.document ? Extent::kWhole : Extent::kWithConfig;
-    extent = std::max(extent, is_known ? extent_of(part.path) : otherwise);
-  }
-  return extent;
 }
 
 Json value_of(const Record& record, std::string_view column) { return ColumnValue(column).of(record); }
 
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others) {
-  const std::string resolved = resolved_column(column);
-  if (find_metric(column) != nullptr || resolved != column || is_derived_column(column)) return;
-  if (!document_source(column).empty()) return;
+  const bool is_derived = find_in(kDerived, column, &Derived::name) != nullptr && !column.starts_with('=');
+  const ColumnValue value(column);
+  if (is_derived || value.ratio() != nullptr || find_metric(column) != nullptr || resolved_column(column) != column)
+    return;
   const auto key =
       std::ranges::find_if(schema_keys(), [&](const SchemaKey& one) { return matches_schema(column, one); });
   if (key != schema_keys().end()) {
@@ -298,7 +350,7 @@ void check_column(std::string_view column, const Records& records, std::string_v
   if (bare || column.starts_with("config.") || column.starts_with("machine.")) {
     bool none = true;
     bool found = false;
-    records.each(ColumnValue(column).extent(), [&](const Record& record) {
+    records.each(value.extent(), [&](const Record& record) {
       none = false;
       found = has_free_column(record, column);
       return !found;
@@ -320,9 +372,7 @@ std::string schema_type(std::string_view path) {
 Unit unit_of(std::string_view column) {
   const std::string resolved = resolved_column(column);
   const std::string_view first = std::string_view(resolved).substr(0, resolved.find('|'));
-  for (const std::string_view name : {column, first}) {
-    if (const Metric* const metric = find_metric(name)) return metric->unit;
-  }
+  if (const Metric* const metric = find_metric(first)) return metric->unit;
   const std::optional<SchemaKey> key = find_key(first);
   return key ? key->unit : Unit::kNone;
 }

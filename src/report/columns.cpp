@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/words.h"
+#include "distribution/median.h"
 #include "report/point_text.h"
 
 namespace laptime {
@@ -24,48 +26,6 @@ constexpr std::string_view kResults =
     "peak_bytes,predicted_peak_bytes,peak_rss_bytes,loss_first,loss_last,setup_s,first_steps_s,verdict,arithmetic,"
     "reason,fingerprint,commit,created,sweep,run";
 
-// ---- Columns that compare rows
-
-struct RatioColumn {
-  std::string_view name;
-  std::optional<Speedup> (Speedups::*ratio)(const Record&, std::string_view) const;
-  double Interval::*end = nullptr;  // the end of the interval to show; null: the ratio, with its interval for people
-};
-constexpr std::array<RatioColumn, 6> kRatioColumns{{{"speedup", &Speedups::speedup},
-                                                    {"speedup_low", &Speedups::speedup, &Interval::low},
-                                                    {"speedup_high", &Speedups::speedup, &Interval::high},
-                                                    {"gain", &Speedups::gain},
-                                                    {"gain_low", &Speedups::gain, &Interval::low},
-                                                    {"gain_high", &Speedups::gain, &Interval::high}}};
-
-Json value_of(const RatioColumn& column, const Speedups& speedups, const Record& record, std::string_view phase) {
-  const std::optional<Speedup> ratio = (speedups.*column.ratio)(record, phase);
-  if (!ratio) return nullptr;
-  return column.end == nullptr ? ratio->value : ratio->interval.*column.end;
-}
-
-Column column_of(const RatioColumn& column, const std::shared_ptr<Speedups>& speedups) {
-  Column made{
-      .title = std::string(column.name),
-      .unit = Unit::kRatio,
-      .of_phase = true,
-      .extent = Extent::kWhole,  // the interval is computed from the samples
-      .width = 17,
-      .read = [=](const Record& record, std::string_view phase) { return value_of(column, *speedups, record, phase); },
-      .speedups = speedups};
-  if (column.end == nullptr) {
-    made.text_of = [=](const Record& record, std::string_view phase, const Heading*) {
-      return speedup_text((*speedups.*column.ratio)(record, phase));
-    };
-  }
-  return made;
-}
-
-const RatioColumn* find_ratio(std::string_view name) {
-  name = name == "speed-up" ? "speedup" : name.substr(0, name.find(" vs "));
-  return find_in(kRatioColumns, name, &RatioColumn::name);
-}
-
 // Appends a column unless one of the first `earlier` columns has the same title, unit and note.
 void add_once(std::vector<Column>& columns, size_t earlier, Column column) {
   const auto end = columns.begin() + static_cast<std::ptrdiff_t>(earlier);
@@ -77,14 +37,13 @@ void add_once(std::vector<Column>& columns, size_t earlier, Column column) {
 
 Column column_by_name(std::string_view name, const Records& records) {
   if (std::optional<Column> known = table_column(name)) return *known;
-  std::vector<std::string_view> others = comparing_columns();
+  std::vector<std::string_view> others;
   for (const ColumnSet& set : column_sets()) {
     others.push_back(set.name);
     if (!set.alias.empty()) others.push_back(set.alias);
   }
   check_column(name, records, "--columns", others);
   const ColumnValue value(name);
-  if (value.is_of_document()) return document_column(name);
   const std::string resolved = resolved_column(name);
   bool text = false;
   const std::string type = find_metric(resolved) != nullptr ? "number" : schema_type(resolved);
@@ -137,15 +96,6 @@ std::vector<size_t> sorted(const std::vector<std::vector<Json>>& rows, const std
   return positions;
 }
 
-// The first set in the list that has a line below its table; null if there is none.
-const ColumnSet* set_with_summary(std::string_view list) {
-  for (const std::string_view name : fields_of(list, ',')) {
-    const ColumnSet* const set = find_column_set(name);
-    if (set != nullptr && set->summary != nullptr) return set;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Column plain_column(std::string_view name, bool is_text) {
@@ -158,28 +108,20 @@ Column plain_column(std::string_view name, bool is_text) {
           .setting = resolved.starts_with("config.") || is_among(resolved, kSettings),
           .extent = value.extent(),
           .width = 12,
-          .read = [value](const Record& record, std::string_view) { return value.of(record); },
+          .value = value,
           .note = resolved == "std_population" ? kPopulationNote : std::string_view()};
 }
 
 TableCell Column::cell(const Record& record, std::string_view phase, const Heading* heading) const {
   TableCell cell(read(record, phase));
-  if (text_of) cell.text = text_of(record, phase, heading);
-  if (text_of && cell.text.empty()) cell.text += ' ';
-  if (uncertainty) cell.uncertainty = uncertainty(record, phase).value_or(0);
+  const RatioColumn* const ratio = value.ratio();
+  if (ratio != nullptr && ratio->end == nullptr)
+    cell.text = speedup_text((speedups.get()->*ratio->ratio)(record, phase));
+  if (text_of != nullptr) cell.text = text_of(record, phase, heading);
+  if (text_of != nullptr && cell.text.empty()) cell.text += ' ';
+  if (uncertain_phase)
+    cell.uncertainty = uncertainty_of(record, uncertain_phase->empty() ? phase : *uncertain_phase).value_or(0);
   return cell;
-}
-
-std::vector<std::string_view> comparing_columns() { return mapped(kRatioColumns, &RatioColumn::name); }
-
-bool compares_rows(std::string_view name) { return find_ratio(name) != nullptr; }
-
-Extent compared_extent_of(std::string_view name) {
-  return find_ratio(name)->end == nullptr ? Extent::kWithConfig : Extent::kWhole;
-}
-
-Json compared_value(std::string_view name, const Speedups& speedups, const Record& record) {
-  return value_of(*find_ratio(name), speedups, record, "");
 }
 
 std::string speedup_text(const std::optional<Speedup>& speedup) {
@@ -199,9 +141,15 @@ std::vector<Column> columns_of(std::string_view list, const Records& records) {
     if (const ColumnSet* const set = find_column_set(name)) {
       for (Column& column : set->columns()) add_once(columns, earlier, std::move(column));
       has_phases = has_phases || set->has_phases;
-    } else if (const RatioColumn* const ratio = find_ratio(name)) {
+    } else if (const ColumnValue value(name); value.ratio() != nullptr) {
       if (speedups == nullptr) speedups = std::make_shared<Speedups>(speedups_of(records, Extent::kWhole));
-      add_once(columns, earlier, column_of(*ratio, speedups));
+      add_once(columns, earlier,
+               {.title = std::string(value.ratio()->name),
+                .unit = Unit::kRatio,
+                .of_phase = true,
+                .width = 17,
+                .value = value,
+                .speedups = speedups});
     } else {
       add_once(columns, earlier, column_by_name(name, records));
     }
@@ -219,7 +167,7 @@ std::vector<Column> data_columns(std::string_view list, const Records& records, 
     for (const std::string_view names : {kConfiguration, kResults}) {
       for (const std::string_view name : fields_of(names, ',')) {
         const ColumnValue value(name);
-        columns.push_back({.title = std::string(name), .extent = value.extent(), .drop = 1, .read = reader_of(name)});
+        columns.push_back({.title = std::string(name), .extent = value.extent(), .drop = 1, .value = value});
       }
     }
     if (list.size() > kDefault.size())
@@ -265,11 +213,24 @@ Speedups speedups_of(const Records& records, Extent extent) {
   return speedups;
 }
 
-bool have_summary(std::string_view list) { return set_with_summary(list) != nullptr; }
+bool have_summary(std::string_view list) { return is_among("prediction", fields_of(list, ',')); }
 
+// "16 predicted times: median error 6.1 %, at most 14.0 %; memory error at most 0.10 %". Empty if no record has both a
+// predicted and a measured time.
 std::string summary_of_columns(std::string_view list, const Records& records) {
-  const ColumnSet* const set = set_with_summary(list);
-  return set == nullptr ? "" : set->summary(records);
+  std::vector<double> times;
+  std::optional<double> bytes;
+  if (!have_summary(list)) return "";
+  records.all(Extent::kWhole, [&](const Record& record) {
+    if (const auto error = find_metric("prediction_error")->read(record)) times.push_back(std::abs(*error));
+    if (const auto error = find_metric("peak_error")->read(record))
+      bytes = std::max(bytes.value_or(0), std::abs(*error));
+  });
+  if (times.empty()) return "";
+  const std::string text =
+      fmt::format("{}: median error {} %, at most {} %", counted(times.size(), "predicted time"),
+                  fixed_text(100 * median(times), 1), fixed_text(100 * *std::ranges::max_element(times), 1));
+  return bytes ? fmt::format("{}; memory error at most {} %", text, fixed_text(100 * *bytes, 2)) : text;
 }
 
 Extent extent_of_columns(std::span<const Column> columns, Extent least) {
@@ -287,23 +248,15 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
     if (keys.size() == kMaxKeys) throw Error::format("--sort: more than {} columns; give fewer", kMaxKeys);
     const std::string& column = keys.emplace_back(sort_key(part, "--sort", false)).column;
     if (column.empty()) throw Error("--sort: expected a column; write COLUMN, COLUMN:asc or COLUMN:desc");
-    readers.emplace_back(column);
-    if (compares_rows(column)) {
-      compared = std::max(compared, compared_extent_of(column));
-      continue;
-    }
-    check_column(column, records, "--sort", comparing_columns());
-    extent = std::max(extent, readers.back().extent());
+    check_column(column, records, "--sort");
+    const ColumnValue& reader = readers.emplace_back(column);
+    extent = std::max(extent, reader.extent());
+    if (reader.ratio() != nullptr) compared = std::max(compared, reader.extent());
   }
   const Speedups speedups = compared > Extent::kNames ? speedups_of(records, compared) : Speedups();
-  extent = std::max(extent, compared);
   std::vector<std::vector<Json>> rows;
   records.all(extent, [&](const Record& record) {
-    std::vector<Json>& row = rows.emplace_back();
-    for (size_t i = 0; i < keys.size(); ++i) {
-      row.push_back(compares_rows(keys[i].column) ? compared_value(keys[i].column, speedups, record)
-                                                  : readers[i].of(record));
-    }
+    rows.push_back(mapped(readers, [&](const ColumnValue& reader) { return reader.of(record, "", &speedups); }));
   });
   return sorted(rows, keys);
 }
@@ -313,28 +266,19 @@ std::vector<Record> sort_records(std::span<const Record> records, std::string_vi
                 [&](size_t position) { return records[position]; });
 }
 
-TableOrder::TableOrder(const Table& table, std::string_view text, bool is_descending_by_default) {
-  const SortKey key = sort_key(text, "--sort", is_descending_by_default);
-  is_descending = key.is_descending;
+std::vector<size_t> row_order(const Table& table, std::string_view order, bool is_descending_by_default) {
+  const SortKey key = sort_key(order, "--sort", is_descending_by_default);
   const auto found = std::ranges::find_if(table.columns, [&](const TableColumn& one) {
     return one.key == key.column || (!one.title.empty() && lowered(one.title) == lowered(key.column));
   });
-  std::vector<std::string_view> known;
-  for (const TableColumn& one : table.columns) known.insert(known.end(), {one.key, one.title});
-  if (found == table.columns.end())
+  if (found == table.columns.end()) {
+    std::vector<std::string_view> known;
+    for (const TableColumn& one : table.columns) known.insert(known.end(), {one.key, one.title});
     throw Error::format("--sort: table '{}' has no column {}{}", table.name, quote(key.column),
                         did_you_mean(key.column, known));
-  column = static_cast<size_t>(found - table.columns.begin());
-}
-
-std::vector<size_t> row_order(const Table& table, const TableOrder& order) {
-  std::vector<std::vector<Json>> rows;
-  for (const TableRow& row : table.rows) rows.push_back({row.cells[order.column].value});
-  return sorted(rows, {{.column = {}, .is_descending = order.is_descending}});
-}
-
-void put_in_order(Table& table, const TableOrder& order) {
-  table.rows = mapped(row_order(table, order), [&](size_t row) { return std::move(table.rows[row]); });
+  }
+  const auto column = static_cast<size_t>(found - table.columns.begin());
+  return sorted(mapped(table.rows, [&](const TableRow& row) { return std::vector{row.cells[column].value}; }), {key});
 }
 
 }  // namespace laptime

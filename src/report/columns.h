@@ -1,7 +1,6 @@
 // Columns of records: how names resolve, column sets, the lists accepted by --columns, and --sort.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,36 +18,56 @@
 
 namespace laptime {
 
-// The source that a column name refers to: the tag of a metric ("tokens_per_second"), a key of the schema or of the
-// configuration ("d_model"), or a dotted path ("time.step.median", "loss.values.0"). Short names and table headers
-// resolve to one source ("ctx", "tokens/s", "median (95 % interval)"), or to two joined by '|' ("mfu"), of which the
-// first with a value is used. Any other name is returned unchanged, as are derived columns: "predicted", "system" and
-// "model".
+// A column that compares rows, or an end of its interval.
+struct RatioColumn {
+  std::string_view name;
+  std::optional<Speedup> (Speedups::*ratio)(const Record&, std::string_view) const;
+  double Interval::*end = nullptr;  // the end of the interval to show; null: the ratio, with its interval for people
+};
+// "speedup", "gain" and the ends of their intervals.
+std::span<const RatioColumn> ratio_columns();
+
+// The source that a column name refers to. A source is the tag of a metric ("tokens_per_second"), a key of the schema
+// or of the configuration ("d_model"), a dotted path ("time.step.median", "loss.values.0"), a statistic of a phase's
+// time ("forward:mean") or of the row's time (":mean"), or a computed value ("model", "=steps"). Sources joined by '|'
+// ("mfu") are alternatives, of which the first with a value is used. Short names ("ctx") and the headers of tables
+// ("tokens/s", "median (95 % interval)", "Min (s)") resolve to their sources; other names are returned unchanged.
 std::string resolved_column(std::string_view name);
 
 // The canonical spelling of `value` if the column is an option ("bfloat16" for "bf16" of dtype); otherwise `value`.
 std::string meant_word(std::string_view column, std::string_view value);
 
+// A value that is computed from a record.
+struct Derived {
+  std::string_view name;  // begins with '=' unless users may write it
+  Json (*read)(const Record& record, std::string_view phase);
+  Extent extent;
+};
+
 // Reads a column from records; the name is looked up only once.
 class ColumnValue {
  public:
-  // Takes any name that resolved_column() knows, or a header from a source document's table.
-  explicit ColumnValue(std::string_view column);
+  explicit ColumnValue(std::string_view column);  // a name that resolved_column() knows, or a source
 
-  Json of(const Record& record) const;       // null if the record has no value
-  Json matched(const Record& record) const;  // the value as filters compare it; a list if it has several spellings
-  Extent extent() const;                     // the extent of a record that is needed to read the value
-  // Whether the name is a header that only tables of the source documents have.
-  bool is_of_document() const { return parts_.front().document != nullptr; }
+  // `phase` is empty for the requested pass. Null if the record has no value, or without the baselines (`speedups`) of
+  // a column that compares rows.
+  Json of(const Record& record, std::string_view phase = {}, const Speedups* speedups = nullptr) const;
+  // The value as filters compare it; a list if it has several spellings.
+  Json matched(const Record& record, const Speedups* speedups = nullptr) const;
+  Extent extent() const { return extent_; }            // the extent of a record that is needed to read the value
+  const RatioColumn* ratio() const { return ratio_; }  // null unless the column compares rows
 
  private:
   struct Part {
-    std::string path;
-    const Metric* metric;
-    std::function<Json(const Record& record, std::string_view phase)> document;  // reads a source document's column
+    std::string path;                // the source; within a time if there is a phase
+    const Metric* metric = nullptr;  // as is `derived`, null for another source
+    const Derived* derived = nullptr;
+    std::optional<std::string> phase = {};  // the time's phase; empty: the phase of the row
   };
-  static Json of_part(const Part& part, const Record& record);
+  static Json of_part(const Part& part, const Record& record, std::string_view phase);
 
+  const RatioColumn* ratio_;
+  Extent extent_ = Extent::kNames;
   std::vector<Part> parts_;  // the first part with a value is used
 };
 Json value_of(const Record& record, std::string_view column);
@@ -66,7 +85,7 @@ void check_column(std::string_view column, const Records& records, std::string_v
 struct ShortName {
   std::string_view name;
   std::string_view path;
-  std::string_view help = {};  // empty for an option or a column of the default table, which have their own help
+  std::string_view help = {};  // empty: that of an option, of a column of the default table, or of the path's metric
 };
 std::span<const ShortName> short_names();
 
@@ -83,19 +102,20 @@ struct Column {
   bool text = false;               // whether the cells are text, which is left-aligned
   bool of_phase = false;           // has a value for each phase, too
   bool setting = false;            // an option or a name, which identifies the row
-  Extent extent = Extent::kWhole;  // extent of a record that `read` needs
+  Extent extent = Extent::kWhole;  // extent of a record that read() needs
   int drop = 0;                    // rank: narrow terminals omit the highest first; 0: never omitted
   size_t width = 6;                // minimum width in a table that is printed incrementally
-  // `phase` is empty for the requested pass.
-  std::function<Json(const Record& record, std::string_view phase)> read;
+  ColumnValue value;
   // Formats a cell for people; if null, the value is shown in the column's unit. Without a heading, names are not
   // shortened.
-  std::function<std::string(const Record& record, std::string_view phase, const Heading* heading)> text_of{};
-  // Half-width of the 95 % interval as a fraction of the value; determines how many digits a cell shows. Null: unknown.
-  std::function<std::optional<double>(const Record& record, std::string_view phase)> uncertainty{};
+  std::string (*text_of)(const Record& record, std::string_view phase, const Heading* heading) = nullptr;
+  // The phase whose uncertainty determines how many digits a cell shows; empty: the phase of the row; none: no phase.
+  std::optional<std::string_view> uncertain_phase{};
   std::string_view note = {};            // a remark below the table
   std::shared_ptr<Speedups> speedups{};  // baselines of a column that compares rows; null for every other column
 
+  // `phase` is empty for the requested pass.
+  Json read(const Record& record, std::string_view phase) const { return value.of(record, phase, speedups.get()); }
   TableCell cell(const Record& record, std::string_view phase, const Heading* heading = nullptr) const;
 };
 
@@ -106,7 +126,6 @@ struct ColumnSet {
   std::string_view help;    // what the table shows
   std::string_view list;    // "NAME@RANK,..."; narrow terminals omit the columns with the highest rank first
   bool has_phases = false;  // the row of a record is followed by rows for its phases
-  std::string (*summary)(const Records& records) = nullptr;  // summarizes all rows in a sentence; null: no summary
 
   std::vector<Column> columns() const;
 };
@@ -122,6 +141,7 @@ struct ColumnWord {
 // All column names: headers, metrics, short names, options, and the headers of column sets.
 std::vector<ColumnWord> column_words();
 
+// A column of the default table, or the column for a header that only other column sets have.
 std::optional<Column> table_column(std::string_view header);
 
 // Parses a comma-separated list of column sets, headers of the default table, "speedup" and "gain" with the ends of
@@ -154,12 +174,6 @@ bool have_late_baselines(std::span<const Column> columns);
 // The baselines in the records. Only Extent::kWhole reads the samples from which intervals are computed.
 Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig);
 
-// The columns that compare rows: "speedup", "gain" and the ends of their intervals.
-std::vector<std::string_view> comparing_columns();
-bool compares_rows(std::string_view name);
-// The extent of records from which such a column is computed: an end of an interval needs the samples.
-Extent compared_extent_of(std::string_view name);
-Json compared_value(std::string_view name, const Speedups& speedups, const Record& record);
 // "1.5x (1.2-1.7)"; "1x" for the baseline, no interval for predicted times, which have no spread, and "-" if unknown.
 std::string speedup_text(const std::optional<Speedup>& speedup);
 
@@ -173,26 +187,13 @@ std::vector<Record> sort_records(std::span<const Record> records, std::string_vi
 // Like sort_records, but returns positions in `records`.
 std::vector<size_t> sorted_positions(const Records& records, std::string_view order);
 
-// Parses "COLUMN", "COLUMN:asc" or "COLUMN:desc", where COLUMN is a key of the table, or a title in any case.
-// Throws Error for another direction, and for an unknown column, suggesting the nearest name.
-struct TableOrder {
-  size_t column = 0;
-  bool is_descending = false;
+// The order of a table's rows by "COLUMN", "COLUMN:asc" or "COLUMN:desc", where COLUMN is a key of the table, or a
+// title in any case. Throws Error for another direction, and for an unknown column, suggesting the nearest name.
+std::vector<size_t> row_order(const Table& table, std::string_view order, bool is_descending_by_default);
 
-  TableOrder(const Table& table, std::string_view text, bool is_descending_by_default);
-};
-
-std::vector<size_t> row_order(const Table& table, const TableOrder& order);
-void put_in_order(Table& table, const TableOrder& order);
-
-// The source of the column with this header in any column set; empty if there is none.
-std::string_view document_source(std::string_view header);
-// The column with this header in any column set. There must be one.
-Column document_column(std::string_view header);
+// The source of a header that a column set has.
+std::optional<std::string_view> header_source(std::string_view header);
 Column plain_column(std::string_view name, bool is_text);
-// The function that reads a source; column_sets.cpp describes the grammar of sources.
-std::function<Json(const Record& record, std::string_view phase)> reader_of(std::string_view source);
-Json value_in(const TimeStats& time, std::string_view path);
 inline constexpr std::string_view kPopulationNote = "std divides by n (population)";
 
 }  // namespace laptime

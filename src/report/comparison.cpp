@@ -106,10 +106,8 @@ std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) 
     if (known == counts.end()) known = counts.insert(known, {verdict, 0});
     ++known->second;
   }
-  std::vector<std::string> texts;
-  texts.reserve(counts.size());
-  for (const auto& [verdict, count] : counts) texts.push_back(fmt::format("{} {}", count, verdict));
-  return fmt::format("{}: {}", counted(pairs.size(), "point"), joined(texts, ", "));
+  const auto text = [](const auto& one) { return fmt::format("{} {}", one.second, one.first); };
+  return fmt::format("{}: {}", counted(pairs.size(), "point"), joined(mapped(counts, text), ", "));
 }
 
 Table phases_of(const std::vector<ComparedRound>& rounds, double margin) {
@@ -158,9 +156,9 @@ std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rou
       }
     }
   }
-  std::vector<PartDifference> differences;
-  differences.reserve(sums.size());
-  for (const auto& [name, sum] : sums) differences.push_back({name, sum.a, sum.b});
+  std::vector<PartDifference> differences = mapped(sums, [](const auto& sum) {
+    return PartDifference{sum.first, sum.second.a, sum.second.b};
+  });
   std::ranges::stable_sort(differences, std::greater{},
                            [](const PartDifference& part) { return std::abs(part.difference()); });
   return differences;
@@ -203,12 +201,6 @@ Table parts_table(const char* name, const char* key, const std::vector<PartDiffe
   }
   add(rest);
   add(whole);
-  return table;
-}
-
-Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
-  Table table{.name = "rounds", .columns = columns_from("round=round; a_s=A; b_s=B; ratio=B / A")};
-  for (size_t i = 0; i < ratios.size(); ++i) table.add({i + 1, times.a[i], times.b[i], ratio_cell(ratios[i])});
   return table;
 }
 
@@ -305,9 +297,14 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   add("parts", "part", parts);
   const RoundTimes times = times_of(rounds);
   std::vector<double> ratios;
-  for (size_t i = 0; i < rounds.size(); ++i) ratios.push_back(times.b[i] / times.a[i]);
-  answer.parts.push_back({.table = rounds_table(times, ratios), .for_people = verbose});
-  answer.say({rounds_sentence(ratios), answer.name});
+  Table of_rounds{.name = "rounds", .columns = columns_from("round=round; a_s=A; b_s=B; ratio=B / A")};
+  for (size_t i = 0; i < rounds.size(); ++i) {
+    ratios.push_back(times.b[i] / times.a[i]);
+    of_rounds.add({i + 1, times.a[i], times.b[i], ratio_cell(ratios[i])});
+  }
+  answer.parts.push_back({.table = std::move(of_rounds), .for_people = verbose});
+  answer.say(rounds_sentence(ratios));
+  answer.say(answer.name);
   return answer;
 }
 

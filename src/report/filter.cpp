@@ -13,31 +13,10 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "report/columns.h"
 #include "table/text.h"
+#include "table/value_text.h"
 
 namespace laptime {
-
-struct Filter::Comparison {
-  std::string column;
-  std::string_view op;  // one of kOperators
-  std::string value;
-  std::string meant;             // the canonical spelling of an option value: "bfloat16" for "bf16"
-  std::optional<double> number;  // the value as a number, with its unit applied
-  bool null = false;             // the bare word `null`
-  ColumnValue read;              // reads the column from records
-  bool compares;                 // whether the column compares rows, as speedup does
-  Extent extent;                 // how much of a record the comparison reads
-  std::vector<int64_t> ids;      // ids of stored records that match regardless of the value in the column
-
-  Comparison(std::string name, std::string_view op)
-      : column(std::move(name)),
-        op(op),
-        read(column),
-        compares(compares_rows(column)),
-        extent(compares ? compared_extent_of(column) : read.extent()) {}
-};
-
 namespace {
 
 using Comparison = Filter::Comparison;
@@ -49,18 +28,16 @@ constexpr int kNot = -3;
 // Longer operators come first, so that "<=" is not read as "<".
 constexpr std::array<std::string_view, 8> kOperators{"==", "!=", "<=", ">=", "=", "<", ">", "~"};
 
-constexpr std::array<std::string_view, 11> kUnits{"", "%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
-constexpr std::array<double, 11> kFactors{1, 0.01, 1e-9, 1e-6, 1e-3, 1, 1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
+constexpr std::array kUnits{Scale{1, ""},         Scale{0.01, "%"},     Scale{1e-9, "ns"},   Scale{1e-6, "us"},
+                            Scale{1e-3, "ms"},    Scale{1, "s"},        Scale{1, "B"},       Scale{0x1p10, "KiB"},
+                            Scale{0x1p20, "MiB"}, Scale{0x1p30, "GiB"}, Scale{0x1p40, "TiB"}};
 
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  for (size_t i = 0; i < kUnits.size(); ++i) {
-    if (kUnits.at(i) == unit) return number * kFactors.at(i);
-  }
-  return std::nullopt;
+  const Scale* const unit = find_in(kUnits, text.substr(static_cast<size_t>(end - text.data())), &Scale::name);
+  return unit == nullptr ? std::nullopt : std::optional(number * unit->factor);
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -188,7 +165,7 @@ class Parser {
     if (comparisons_.size() >= Filter::kMaxComparisons)
       fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
     program_.push_back(static_cast<int>(comparisons_.size()));
-    Comparison& made = comparisons_.emplace_back(column, op);
+    Comparison& made = comparisons_.emplace_back(Comparison{column, op});
     bool is_quoted = false;
     made.value = take_text(in_list, "expected a value; put it in quotes if it contains operators", is_quoted);
     made.null = !is_quoted && made.value == "null";
@@ -255,15 +232,11 @@ Filter::Filter(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) Parser(text, comparisons_, program_).parse();
 }
 
-Filter::Filter(Filter&& other) noexcept = default;
-Filter& Filter::operator=(Filter&& other) noexcept = default;
-Filter::~Filter() = default;
-
 void Filter::require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids) {
   const bool is_first = program_.empty();
   program_.push_back(static_cast<int>(comparisons_.size()));
   if (!is_first) program_.push_back(kAnd);
-  Comparison& comparison = comparisons_.emplace_back(std::move(column), op);
+  Comparison& comparison = comparisons_.emplace_back(Comparison{std::move(column), op});
   comparison.value = comparison.meant = std::move(value);
   comparison.ids = std::move(ids);
 }
@@ -281,18 +254,15 @@ bool Filter::is_of_command(const Record& record, int64_t id) const {
 void Filter::check(const Records& records, const Records& compared) const {
   Extent compared_extent = Extent::kNames;
   for (const Comparison& comparison : comparisons_) {
-    if (comparison.compares) {
-      compared_extent = std::max(compared_extent, comparison.extent);
-    } else {
-      check_column(comparison.column, records, "filter", comparing_columns());
-    }
+    check_column(comparison.column, records, "filter");
+    if (comparison.read.ratio() != nullptr) compared_extent = std::max(compared_extent, comparison.read.extent());
   }
   if (compared_extent > Extent::kNames) speedups_ = std::make_shared<Speedups>(speedups_of(compared, compared_extent));
 }
 
 Extent Filter::extent() const {
   Extent extent = Extent::kNames;
-  for (const Comparison& comparison : comparisons_) extent = std::max(extent, comparison.extent);
+  for (const Comparison& comparison : comparisons_) extent = std::max(extent, comparison.read.extent());
   return extent;
 }
 
@@ -321,9 +291,8 @@ bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison
 bool Filter::matches(const Record& record, int64_t id, Extent extent) const {
   return matches_by([&](const Comparison& comparison) -> std::optional<Json> {
     if (std::binary_search(comparison.ids.begin(), comparison.ids.end(), id)) return Json(comparison.value);
-    if (comparison.extent > extent) return std::nullopt;
-    return comparison.compares && speedups_ != nullptr ? compared_value(comparison.column, *speedups_, record)
-                                                       : comparison.read.matched(record);
+    if (comparison.read.extent() > extent) return std::nullopt;
+    return comparison.read.matched(record, speedups_.get());
   });
 }
 
@@ -345,11 +314,8 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
                 [&](int64_t id, const Record& record) { return !filter.is_of_command(record, id) || visit(record); });
       },
       true);
-  if (are_of_one_command_) {
-    filter.check(all_of(store), of_command);
-  } else {
-    filter.check(all_of(store), all_of(store));
-  }
+  const RecordsBy all = all_of(store);
+  filter.check(all, are_of_one_command_ ? of_command : all);
   if (filter.is_empty()) return;
   const auto narrow_down = [&](Extent extent) {
     std::vector<int64_t> matching;

@@ -13,11 +13,10 @@
 #include "base/json.h"
 #include "record/record.h"
 #include "record/store.h"
+#include "report/columns.h"
 #include "report/records.h"
 
 namespace laptime {
-
-class Speedups;
 
 // Returns the value in a column of a table row; null if there is none.
 using ColumnReader = std::function<Json(std::string_view column)>;
@@ -39,9 +38,6 @@ class Filter {
 
   // An empty text matches every record. Throws Error with the position if the text is invalid.
   explicit Filter(std::string_view text);
-  Filter(Filter&& other) noexcept;
-  Filter& operator=(Filter&& other) noexcept;
-  ~Filter();
 
   // Adds a requirement: a record must satisfy `column op value`, or be a stored record with one of these ids
   // (ascending).
@@ -71,7 +67,16 @@ class Filter {
   // lacks.
   bool keeps(const ColumnReader& read) const;
 
-  struct Comparison;
+  struct Comparison {
+    std::string column;
+    std::string_view op;  // an operator of the grammar above
+    std::string value{};
+    std::string meant{};             // the canonical spelling of an option value: "bfloat16" for "bf16"
+    std::optional<double> number{};  // the value as a number, with its unit applied
+    bool null = false;               // the bare word `null`
+    std::vector<int64_t> ids{};      // ids of stored records that match regardless of the value in the column
+    ColumnValue read{column};        // reads the column from records
+  };
 
  private:
   // False if the values that `read` returns exclude a match; `read` returns none for a value that is not known yet.

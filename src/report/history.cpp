@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/ranges.h"
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "config/run_config.h"
@@ -141,9 +142,7 @@ Finding finding_of(const Series& series, const std::map<size_t, double>& changes
 }
 
 PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
-  std::vector<double> values;
-  for (const Entry& entry : series.entries) values.push_back(entry.value);
-  const std::map<size_t, double> changes = changes_of(values, options.least);
+  const std::map<size_t, double> changes = changes_of(mapped(series.entries, &Entry::value), options.least);
   const Unit unit = options.metric->unit;
   Table table{.name = "history",
               .columns = columns_from(fmt::format("<created=date; <commit=commit; records=records; {0}={0}; "
@@ -154,9 +153,8 @@ PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
   std::vector<Bar> bars;
   for (size_t i = 0; i < series.entries.size(); ++i) {
     const Entry& entry = series.entries[i];
-    const auto found = changes.find(i);
-    const auto change = found == changes.end() ? std::nullopt : std::optional(found->second);
-    table.add({entry.created, entry.commit, entry.values.size(), entry.value, change});
+    const double* const change = at_key(changes, i);
+    table.add({entry.created, entry.commit, entry.values.size(), entry.value, change ? Json(*change) : Json(nullptr)});
     bars.push_back({.label = fmt::format("{}  {}", day_of(entry.created), entry.commit),
                     .value = entry.value,
                     .after = value_text(entry.value, unit) + (change ? "  " + change_text(*change) : "")});

@@ -16,9 +16,8 @@ struct HistoryOptions {
 };
 
 // One answer for each combination of point, machine, arithmetic and options that has at least two values, ordered by
-// first record.
-// Shows the newest kMostOfSeries values. Records that are not ok, are predicted or lack the metric are skipped.
-// `skipped`, if given, is increased by the number of series with a single value.
+// first record, with its newest kMostOfSeries values. Records that are not ok, are predicted or lack the metric are
+// skipped. `skipped`, if given, is increased by the number of series with a single value.
 std::vector<PointAnswer> history_answers(const Records& records, const HistoryOptions& options,
                                          size_t* skipped = nullptr);
 

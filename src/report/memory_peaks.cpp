@@ -26,10 +26,6 @@ std::string without_pass_and_dtype(std::string_view name) {
   return joined(words, "/");
 }
 
-std::string pass_and_dtype(const Record& record) {
-  return fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype"));
-}
-
 int64_t peak_of(const Record& record) {
   return record.memory.predicted_peak_bytes.value_or(record.memory.peak_bytes.value_or(0));
 }
@@ -58,7 +54,7 @@ MemoryPeaks::MemoryPeaks(std::string_view order) : order_(order) {
                 "<point=point; <basis=basis@6; peak_bytes=peak; <phase=in@5; parameters_bytes=parameters@2; "
                 "gradients_bytes=gradients@2; optimizer_state_bytes=optimizer@2; saved_activations_bytes=saved@1; "
                 "autocast_copies_bytes=copies@3; temporaries_bytes=temporaries@4; other_bytes=other@7")};
-  if (!order.empty()) TableOrder(table_, order, false);
+  if (!order.empty()) row_order(table_, order, false);  // rejects an unknown column
 }
 
 void MemoryPeaks::add(const Record& record, const std::optional<StepTrace>& trace) {
@@ -99,7 +95,8 @@ PointAnswer MemoryPeaks::answer() const {
         table.rows, [&](const TableRow& row) { return row.cells[i].value.is_null() || row.cells[i].value == 0; });
     if (is_empty) table.columns[i].for_people = false;
   }
-  if (!order_.empty()) put_in_order(table, TableOrder(table, order_, false));
+  if (!order_.empty())
+    table.rows = mapped(row_order(table, order_, false), [&](size_t row) { return std::move(table.rows[row]); });
   if (!records.empty()) {
     const size_t large = std::ranges::count(records, Status::kOutOfMemory, &Record::status);
     const std::string limit = limit_words(records);
@@ -121,7 +118,8 @@ std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   std::vector<std::string> passes;
   std::map<std::pair<std::string, std::string>, const Record*> known;  // keyed by point and pass
   for (const Record* const record : records) {
-    const std::pair place(without_pass_and_dtype(record->name), pass_and_dtype(*record));
+    const std::pair place(without_pass_and_dtype(record->name),
+                          fmt::format("{} {}", record->config.text("pass"), record->config.text("dtype")));
     if (!is_among(place.first, points)) points.push_back(place.first);
     if (!is_among(place.second, passes)) passes.push_back(place.second);
     known.emplace(place, record);
@@ -145,13 +143,12 @@ std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   for (const std::string& row : rows) {
     std::vector<TableCell> line{cell_of(row, are_points_rows)};
     for (const std::string& column : columns) {
-      const auto found = known.find(are_points_rows ? std::pair(row, column) : std::pair(column, row));
+      const auto* const record = at_key(known, are_points_rows ? std::pair(row, column) : std::pair(column, row));
       TableCell& cell = line.emplace_back();
-      if (found == known.end()) continue;
-      const Record& record = *found->second;
-      cell.value = peak_of(record);
-      if (record.status != Status::kOutOfMemory) continue;
-      cell.text = brief_bytes(peak_of(record)) + " *";
+      if (record == nullptr) continue;
+      cell.value = peak_of(**record);
+      if ((*record)->status != Status::kOutOfMemory) continue;
+      cell.text = brief_bytes(peak_of(**record)) + " *";
       table.notes = {"* does not fit"};
     }
     table.add(std::move(line));

@@ -244,7 +244,10 @@ void TrustLine::add(const Record& record) {
     lost_to_ = verdict.lost_to.empty() ? "to other programs" : verdict.lost_to;
   }
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time));
-  if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
+  if (time->count < kFewestForInterval) {
+    few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
+    is_spread_unknown_ = is_spread_unknown_ || !uncertainty_of(*time);
+  }
   const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
   // Except for a debug build, every cause of an unstable verdict already shows in lost_, few_samples_ or uncertainty_.
   const bool is_debug_build = verdict.rating == name_of(Stability::kUnstable) && !is_busy &&
@@ -269,7 +272,9 @@ std::string TrustLine::line() const {
   } else {
     return "";
   }
-  if (rows_ == 1 && !uncertainty_ && lost_ == 0) return fmt::format("! {}, so the spread is unknown", why);
+  if (is_spread_unknown_ && lost_ == 0)
+    return rows_ == 1 ? fmt::format("! {}, so the spread is unknown", why)
+                      : fmt::format("! a row has {}, so its spread is unknown", why);
   const std::string good = fmt::format(": accurate to about {:.0f} %", 100 * std::max(uncertainty, kTrustedWithin));
   if (rows_ == 1)
     return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");

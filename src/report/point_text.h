@@ -61,6 +61,7 @@ class TrustLine {
   std::string lost_to_;
   std::optional<double> uncertainty_;   // the largest known uncertainty of any row
   std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
+  bool is_spread_unknown_ = false;      // a row has a single sample
   std::string unsteady_;                // why a time is unreliable, from the first verdict that says so
   bool is_predicted_ = false;
 };

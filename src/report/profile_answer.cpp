@@ -101,15 +101,6 @@ constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_cla
                                             [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
                                             [](const TraceLaunch& l) { return !l.range.empty(); }}};
 
-// Adds a cell with the ratio, shown to people with its interval, and two cells with the ends of the interval.
-void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>& interval,
-               std::vector<TableCell>& cells) {
-  TableCell& cell = cells.emplace_back(ratio);
-  if (ratio && interval) cell.text = ratio_with_interval(*ratio, interval->low, interval->high);
-  for (const auto end : {&Interval::low, &Interval::high})
-    cells.emplace_back(interval ? Json(*interval.*end) : Json(nullptr));
-}
-
 // Keeps the `top` rows with the largest values (0: all rows) in their order; a note counts the others.
 void keep_largest(Table& table, const std::vector<double>& values, int64_t top) {
   if (top <= 0 || table.rows.size() <= static_cast<size_t>(top)) return;
@@ -144,8 +135,15 @@ std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfi
     std::vector<TableRow> whole;  // the rows that sum up the step
     std::vector<double> differences;
     for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.key, test)) {
-      std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
-      add_ratio(part.ratio, part.interval, cells);
+      const auto& interval = part.interval;
+      std::vector<TableCell> cells{part.part,
+                                   part.a,
+                                   part.b,
+                                   part.saved(),
+                                   part.ratio,
+                                   interval ? Json(interval->low) : Json(),
+                                   interval ? Json(interval->high) : Json()};
+      if (interval) cells[4].text = ratio_with_interval(*part.ratio, interval->low, interval->high);
       if (part.part == "residue" || part.part == "step") {
         if (part.part == "step") cells.front().text = pass_of(*a.trace);
         whole.push_back({.cells = std::move(cells)});
@@ -205,10 +203,11 @@ Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>&
   for (const auto& [a, b] : pairs) {
     const Finding cost = cast_cost(a, b);
     std::vector<TableCell> cells{cost.subject, cost.text("from"), cost.text("to")};
-    for (const char* const key : {"casts_s", "cast_share", "from_s", "to_s"}) cells.emplace_back(cost.value(key));
-    std::optional<Interval> interval;
-    if (cost.has("speedup_low")) interval = Interval{cost.number("speedup_low"), cost.number("speedup_high")};
-    add_ratio(cost.has("speedup") ? std::optional(cost.number("speedup")) : std::nullopt, interval, cells);
+    for (const char* const key : {"casts_s", "cast_share", "from_s", "to_s", "speedup", "speedup_low", "speedup_high"})
+      cells.emplace_back(cost.value(key));
+    const auto number = [&](const char* key) { return cost.number(key); };
+    if (cost.has("speedup_low"))
+      cells[7].text = ratio_with_interval(number("speedup"), number("speedup_low"), number("speedup_high"));
     table.add(std::move(cells));
   }
   return table;

@@ -103,7 +103,7 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
   }
   std::vector<size_t> order(rows.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  if (!query.sort.empty()) order = row_order(table, TableOrder(table, query.sort, /*is_descending_by_default=*/true));
+  if (!query.sort.empty()) order = row_order(table, query.sort, /*is_descending_by_default=*/true);
   const auto top = query.top <= 0 ? rows.size() : std::min(rows.size(), static_cast<size_t>(query.top));
   std::vector<size_t> first = order;
   if (query.sort.empty())
@@ -142,12 +142,9 @@ std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& tra
 Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
   const std::vector<LaunchSum> phases = sum_launches(trace, phase_of, test);
-  const RowTexts class_and_phase = [](const TraceLaunch& launch) {
-    return std::vector{class_of(launch), phase_of(launch)};
-  };
   std::map<std::string, std::map<std::string, double>> seconds;  // seconds[class][phase]
-  for (const SumRow& row : rows_of(class_and_phase, trace, test))
-    seconds[class_of(row.sum.first)][phase_of(row.sum.first)] = row.sum.total;
+  for (const LaunchSum& sum : sum_launches(trace, class_key, test))
+    seconds[class_of(sum.first)][phase_of(sum.first)] = sum.total;
   std::map<std::string, double> whole_phases;
   for (const LaunchSum& phase : sum_launches(trace, phase_of)) whole_phases[phase.key] = phase.total;
   std::string columns = "<class=class; ";

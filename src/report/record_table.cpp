@@ -17,8 +17,6 @@ namespace {
 constexpr std::string_view kDefault = "default";
 constexpr size_t kExamples = 1000;  // at most this many expected rows determine column widths
 
-bool is_default(std::string_view list) { return list.substr(0, list.find(',')) == kDefault; }
-
 bool has_times(const Record& record) {
   return record.status == Status::kOk || (record.status == Status::kInterrupted && record.main_time() != nullptr);
 }
@@ -73,11 +71,11 @@ struct Rows {
     const auto found = std::ranges::find_if(columns, [](const Column& column) { return column.speedups != nullptr; });
     return found == columns.end() ? nullptr : found->speedups.get();
   }
-  Extent extent() const { return std::max(extent_of_columns(columns), Extent::kListed); }
+  Extent extent() const { return extent_of_columns(columns); }
 
   void choose_columns(const Records& records) {
     columns = columns_of(list, records);
-    if (is_default(list)) {
+    if (list.substr(0, list.find(',')) == kDefault) {
       suit(columns, heading);
       for (Column& column : columns) column.of_phase = false;  // phases are columns here, not rows
       if (!heading.some_measured())

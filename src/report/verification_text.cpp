@@ -10,12 +10,9 @@
 namespace laptime {
 namespace {
 
-const char* verdict(const Comparison& comparison) {
-  return comparison.skipped ? "skip" : comparison.pass ? "ok" : "FAIL";
-}
-
 std::string line(const Comparison& comparison, size_t width) {
-  std::string text = fmt::format("  {:<4}  {:<{}}", verdict(comparison), comparison.what, width);
+  const char* const verdict = comparison.skipped ? "skip" : comparison.pass ? "ok" : "FAIL";
+  std::string text = fmt::format("  {:<4}  {:<{}}", verdict, comparison.what, width);
   if (!comparison.skipped)
     text += fmt::format("  distance {:<9.3g}  allowed {:<9.3g}", comparison.distance, comparison.allowed);
   if (!comparison.note.empty()) text += fmt::format("  {}", comparison.note);

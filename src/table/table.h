@@ -28,8 +28,8 @@ struct TableColumn {
 };
 
 // A left-aligned column without a unit.
-inline TableColumn text_of_rows(std::string key, std::string title, int drop = 0) {
-  return {.key = std::move(key), .title = std::move(title), .align = Align::kLeft, .drop = drop};
+inline TableColumn text_of_rows(std::string key, std::string title) {
+  return {.key = std::move(key), .title = std::move(title), .align = Align::kLeft};
 }
 
 struct TableCell {

@@ -37,8 +37,7 @@ constexpr std::array kInvisible{Range{0x00, 0x1F},      Range{0x7F, 0x9F},     R
                                 Range{0xE0000, 0xE007F}};
 
 bool contains(std::span<const Range> ranges, char32_t code) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return range.first <= code && code <= range.last; });
+  return std::ranges::any_of(ranges, [&](const Range& one) { return one.first <= code && code <= one.last; });
 }
 
 struct Decoded {

@@ -54,16 +54,6 @@ int last_digit(double size, double uncertainty) {
   return std::max(plain, std::min(exponent_of(doubt) - (two_digits ? 1 : 0), exponent_of(size)));
 }
 
-// Rounds to the digit 10^last; without an uncertainty, digits before the decimal point are always kept.
-std::string rounded_text(double value, int last, bool is_certain) {
-  if (last >= 0 && is_certain) last = 0;
-  if (last > 0) {
-    const double step = std::pow(10, last);
-    return grouped_digits(fmt::format("{:.0f}", std::round(value / step) * step));
-  }
-  return grouped_digits(fmt::format("{:.{}f}", value, std::min(-last, 9)));
-}
-
 int ratio_decimals(double low, double high) {
   const double width = high - low;
   if (width >= 2 && low >= 10) return 0;
@@ -123,7 +113,11 @@ std::string number_text(double value, Unit unit, const Scale& scale, double unce
   if (!is_known(value, unit)) return "-";
   const double scaled = value / scale.factor;
   if (unit == Unit::kBytes && scale.factor == 1) return grouped_digits(fmt::format("{:.0f}", value));
-  return rounded_text(scaled, last_digit(std::fabs(scaled), uncertainty), uncertainty <= 0);
+  const int last = last_digit(std::fabs(scaled), uncertainty);
+  // Without an uncertainty, digits before the decimal point are always kept.
+  if (last <= 0 || uncertainty <= 0) return grouped_digits(fmt::format("{:.{}f}", scaled, std::clamp(-last, 0, 9)));
+  const double step = std::pow(10, last);
+  return grouped_digits(fmt::format("{:.0f}", std::round(scaled / step) * step));
 }
 
 std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale, double uncertainty) {
@@ -152,6 +146,7 @@ std::string percent_text(double fraction) {
   const double percent = 100 * fraction;
   const double size = std::abs(percent);
   if (size >= 10) return fmt::format("{:.0f} %", percent);
+  if (size < 0.0001) return percent > 0 ? "<0.0001 %" : "0 %";  // never in scientific notation
   return size >= 0.1 ? fmt::format("{:.1f} %", percent) : fmt::format("{:.2g} %", percent);
 }
 

@@ -44,7 +44,7 @@ std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale 
 // Omits the unit, for a column whose header states it: "129".
 std::string number_text(double value, Unit unit, const Scale& scale, double uncertainty = 0);
 
-// A fraction in percent: "62 %", "2.0 %", "0.031 %".
+// A fraction in percent: "62 %", "2.0 %", "0.031 %", "<0.0001 %".
 std::string percent_text(double fraction);
 
 // A fraction in whole percent: "62 %".

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "analysis/finding.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 
@@ -136,6 +138,22 @@ inline StepTrace two_layers() {
   return made.trace;
 }
 
+// The record of a run that held the bytes of two_layers(), in whole pages.
+inline Record held_record() {
+  Record record;
+  record.name = "step/model:made/dtype:float32";
+  record.memory.peak_rss_bytes = 9000;
+  record.memory.base_rss_bytes = 4000;
+  record.memory.peak_bytes = 4372;
+  return record;
+}
+
+// The first finding of a kind and subject; an empty one if there is none.
+inline Finding one(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject = {}) {
+  const Finding* const found = find(findings, kind, subject);
+  return found == nullptr ? Finding{} : *found;
+}
+
 // Fixture with a trace of two steps of six launches each, and an otherwise empty record.
 class TraceTest : public testing::Test {
  protected:
@@ -164,6 +182,16 @@ class TraceTest : public testing::Test {
     made_.launch({phase, scope, layer, part, range, op, work_class, "k", signature, flops, bytes});
     trace_.steps.resize(2);
     for (size_t i = 0; i < 2; ++i) trace_.steps[i].launches.push_back(nanoseconds.at(i));
+  }
+
+  // The trace with half the time of lm_head in forward: 200 instead of 400 ns.
+  StepTrace faster() const {
+    StepTrace faster = trace_;
+    for (TracedStep& step : faster.steps) {
+      step.launches[3] /= 2;
+      step.total -= 200e-9;
+    }
+    return faster;
   }
 
   MadeTrace made_;

@@ -14,18 +14,6 @@
 namespace laptime {
 namespace {
 
-Record held_record() {
-  Record record;
-  record.memory.peak_rss_bytes = 9000;
-  record.memory.peak_bytes = 4372;
-  return record;
-}
-
-Finding one(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject = {}) {
-  const Finding* const found = find(findings, kind, subject);
-  return found == nullptr ? Finding{} : *found;
-}
-
 TEST(MemoryLedger, CountsBuffersWhileTheyAreAlive) {
   const MemoryLedger ledger({}, two_layers());
   EXPECT_EQ(ledger.held(0).total(), 3008 + 300);

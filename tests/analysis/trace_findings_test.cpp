@@ -21,9 +21,7 @@ class TraceFindings : public TraceTest {
   std::vector<Finding> findings() const { return trace_findings(record_, trace_); }
 
   Finding one(std::string_view kind, std::string_view subject = {}) const {
-    const std::vector<Finding> all = findings();
-    const Finding* const found = find(all, kind, subject);
-    return found == nullptr ? Finding{} : *found;
+    return laptime::one(findings(), kind, subject);
   }
 
   // Keeps only the first `launches` launches, as in a shorter pass.
@@ -195,11 +193,7 @@ TEST_F(TraceFindings, ComparedPartsHaveNoResidueOfRounding) {
 }
 
 TEST_F(TraceFindings, ComparedPartsAreSortedByTimeSaved) {
-  StepTrace faster = trace_;
-  for (TracedStep& step : faster.steps) {
-    step.launches[3] /= 2;  // lm_head in forward: 400 -> 200 ns
-    step.total -= 200e-9;
-  }
+  const StepTrace faster = this->faster();
   const std::vector<ComparedPart> parts = compared_parts(trace_, faster, class_key);
   EXPECT_EQ(parts.front().part, "forward matmul");
   EXPECT_NEAR(parts.front().saved(), 200e-9, 1e-15);

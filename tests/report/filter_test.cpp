@@ -117,13 +117,6 @@ TEST(Filter, RequireAddsACondition) {
   }
 }
 
-TEST(Filter, KeepsTheOrderOfRecords) {
-  std::vector<std::string> models;
-  for (const Record& record : records_matching(Filter("status != ok"), stored_records()))
-    models.push_back(record.config.text("model"));
-  EXPECT_THAT(models, ElementsAre("10B", "small", "small", "medium", "2.7B"));
-}
-
 TEST(Filter, ErrorsShowTheirPosition) {
   const std::pair<const char*, const char*> cases[] = {
       {"model", "position 6, after 'model': expected an operator after column 'model': =, !=, <, <=, >, >=, ~ or in"},

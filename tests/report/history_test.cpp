@@ -25,7 +25,7 @@ Record made(int build, double median, const std::string& name = "step/model:smal
 
 HistoryOptions options() { return {.metric = find_metric("median"), .least = 0.01, .by_commit = true}; }
 
-std::string first_line(const PointAnswer& answer) { return answer.parts.front().lines.front(); }
+std::string first_line(const PointAnswer& answer) { return answer.parts.front().line; }
 
 TEST(History, MarksTheBuildThatChangedTheLevel) {
   std::vector<Record> records;

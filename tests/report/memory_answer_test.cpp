@@ -19,15 +19,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Record held_record() {
-  Record record;
-  record.name = "step/model:made/dtype:float32";
-  record.memory.peak_rss_bytes = 9000;
-  record.memory.base_rss_bytes = 4000;
-  record.memory.peak_bytes = 4372;
-  return record;
-}
-
 TEST(MemoryAnswer, SummaryStartsWithThePeak) {
   const PointAnswer answer = memory_answer(held_record(), two_layers(), {});
   EXPECT_EQ(text_of(answer, {.unicode = false, .width = 60}), R"(4.27 KiB at the peak, in backward, by matmul at lm_head
@@ -72,15 +63,6 @@ TEST(MemoryAnswer, TablesAddUpToThePeak) {
   EXPECT_EQ(accounts.rows[0].cells[1].value, 4158);
   EXPECT_EQ(accounts.rows[2].cells[1].value, 4372);
   EXPECT_EQ(accounts.rows[3].cells[1].value, 9000);
-}
-
-TEST(MemoryAnswer, PeakIsThePredictedPeakOfTheRecord) {
-  Record record = held_record();
-  record.memory.predicted_peak_bytes = 8192;
-  const PointAnswer answer = memory_answer(record, two_layers(), {.view = MemoryView::kAll});
-  EXPECT_EQ(answer.findings.front().integer("bytes"), 8192);
-  EXPECT_EQ(table_named(answer, "categories").rows.back().cells[1].value, 8192);
-  EXPECT_EQ(table_named(answer, "accounts").rows[1].cells[1].value, 8192);
 }
 
 TEST(MemoryAnswer, AccountsOfAPlanOmitHeldBytes) {

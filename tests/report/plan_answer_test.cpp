@@ -55,9 +55,7 @@ std::string text(const PlannedPoint& point, const PlanQuery& query = {}) {
 }
 
 Finding finding(const PlannedPoint& point, std::string_view kind) {
-  const std::vector<Finding> findings = plan_findings(point, {.tokens = 1e9});
-  const Finding* const found = find(findings, kind);
-  return found == nullptr ? Finding{} : *found;
+  return one(plan_findings(point, {.tokens = 1e9}), kind);
 }
 
 Table plan_of_points(const std::vector<PlannedPoint>& points) { return table_named(plan_answer(points, {}), "plan"); }

@@ -106,6 +106,12 @@ TEST(TrustLine, StatesThatThereAreFewSamples) {
   EXPECT_EQ(trust_in(rated({1, 1, 1, 1, 1}, "untested")), "! only 5 samples: accurate to about 5 %");
 }
 
+TEST(TrustLine, SingleSampleLeavesTheSpreadUnknown) {
+  TrustLine trust;
+  for (const std::vector<double>& samples : {kCalm, std::vector{1.0}}) trust.add(rated(samples, "untested"));
+  EXPECT_EQ(trust.line(), "! a row has only 1 sample, so its spread is unknown");
+}
+
 TEST(TrustLine, StatesThatTheMachineWasBusy) {
   Record record = rated(kCalm, "unstable", "waiting for a core");
   record.verdict.lost = 0.7;

@@ -208,11 +208,7 @@ TEST_F(Profile, JsonHasFindingsAndRows) {
 }
 
 TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
-  StepTrace faster = trace_;
-  for (TracedStep& step : faster.steps) {
-    step.launches[3] /= 2;
-    step.total -= 200e-9;
-  }
+  const StepTrace faster = this->faster();
   const ComparedProfile a{"eager", &trace_, "a"};
   const ComparedProfile b{"compile", &faster, "b"};
   const PointAnswer answer = compared_answer(a, b, {});
@@ -226,11 +222,7 @@ TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
 }
 
 TEST_F(Profile, ComparisonObeysTheFilterAndTop) {
-  StepTrace faster = trace_;
-  for (TracedStep& step : faster.steps) {
-    step.launches[3] /= 2;
-    step.total -= 200e-9;
-  }
+  const StepTrace faster = this->faster();
   const std::vector<ComparedProfile> both{{"eager", &trace_, "a"}, {"compile", &faster, "b"}};
   const auto parts_of = [&](const ProfileQuery& query) {
     std::vector<std::string> parts;

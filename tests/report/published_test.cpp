@@ -24,13 +24,19 @@ TEST(Published, FiguresStateSourceHardwareAndArithmetic) {
   }
 }
 
-TEST(Published, MatchesModelEditionContextAndBatch) {
-  Record record = stored_records().front();
+// A figure of the model that the first stored record has.
+PublishedFigure figure_of_small() {
   PublishedFigure figure;
   figure.model = "small";
   figure.edition = "2025";
   figure.context_length = 256;
   figure.batch_size = 4;
+  return figure;
+}
+
+TEST(Published, MatchesModelEditionContextAndBatch) {
+  Record record = stored_records().front();
+  PublishedFigure figure = figure_of_small();
   EXPECT_TRUE(is_of_same_model(figure, record));
   figure.edition = "2024";
   EXPECT_FALSE(is_of_same_model(figure, record));
@@ -40,16 +46,10 @@ TEST(Published, MatchesModelEditionContextAndBatch) {
 }
 
 TEST(Published, ModelsWithAnotherVocabularyOrHeadAreOtherModels) {
-  const Record record = stored_records().front();
-  PublishedFigure figure;
-  figure.model = "small";
-  figure.edition = "2025";
-  figure.context_length = 256;
-  figure.batch_size = 4;
-  const auto is_same_with = [&](const char* key, const Json& value) {
-    Record other = record;
-    other.config.json()[key] = value;
-    return is_of_same_model(figure, other);
+  const auto is_same_with = [](const char* key, const Json& value) {
+    Record record = stored_records().front();
+    record.config.json()[key] = value;
+    return is_of_same_model(figure_of_small(), record);
   };
   EXPECT_TRUE(is_same_with("vocab_size", 10'000));
   EXPECT_FALSE(is_same_with("vocab_size", 50'257));

@@ -94,15 +94,6 @@ TEST(RecordTable, LinesFitTheTerminal) {
 
 TEST(RecordTable, EmptyListPrintsNothing) { EXPECT_EQ(table({}, {}), ""); }
 
-TEST(RecordTable, PhasesAreColumns) {
-  const std::vector<std::string> lines = lines_in(table(two_dtypes(), {}));
-  ASSERT_GE(lines.size(), 3U);
-  for (const char* const title : {"step", "forward", "backward", "optimizer", "tokens/s"})
-    EXPECT_THAT(lines[0], HasSubstr(title));
-  EXPECT_THAT(lines[1], ContainsRegex("^float32 .*402 ms"));
-  EXPECT_THAT(lines[2], ContainsRegex("^bfloat16 .*201 ms"));
-}
-
 TEST(RecordTable, ShowsSpeedupIfRowsCanBeCompared) {
   for (const std::string& text : {table(two_dtypes(), {}), streamed(two_dtypes(), {})}) {
     EXPECT_THAT(text, HasSubstr("vs float32"));
@@ -238,14 +229,6 @@ TEST(RecordTable, NamesRowsWithEqualSettings) {
   EXPECT_THAT(table(records, {}, "model,median"), Not(HasSubstr("float32 ")));
 }
 
-TEST(RecordTable, StreamedTableMatchesTheWholeTable) {
-  const std::vector<Record> records = stored_records();
-  TableStream stream({}, "mean_std", RecordList(records));
-  std::string text;
-  for (const Record& record : records) text += stream.add(record);
-  EXPECT_EQ(text + stream.end(), table(records, {}, "mean_std"));
-}
-
 TEST(RecordTable, ManyRowsKeepTheirPhases) {
   std::vector<Record> records;
   for (size_t i = 0; i <= kFewRecords; ++i) {
@@ -265,13 +248,6 @@ TEST(Markdown, MarksRowsFromTheStore) {
       [&](const TextSink& sink) { markdown(RecordList(records), {.stored_runs = &stored}, "default", sink); });
   EXPECT_THAT(text, ContainsRegex("bfloat16.*\\| from the store \\|\n"));
   EXPECT_THAT(text, Not(ContainsRegex("float32 [^\n]*from the store")));
-}
-
-TEST(Markdown, HasOneUnitInEachColumn) {
-  const std::string text = markdown(stored_records(), "name,median,peak,setup_time");
-  EXPECT_THAT(text, HasSubstr("| median, ms |"));
-  EXPECT_THAT(text, HasSubstr("| peak, GiB | setup_time, s |"));
-  EXPECT_THAT(text, HasSubstr("| 3.74 | 2.23 |"));
 }
 
 std::vector<Record> attention_records() {

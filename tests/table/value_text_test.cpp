@@ -18,6 +18,7 @@ TEST(Percents, HaveAtLeastTwoDigits) {
   EXPECT_EQ(percent_text(0.0204), "2.0 %");
   EXPECT_EQ(percent_text(0.000312), "0.031 %");
   EXPECT_EQ(percent_text(-0.0204), "-2.0 %");
+  EXPECT_EQ(percent_text(6e-7), "<0.0001 %");
   EXPECT_EQ(percent_text(0), "0 %");
 }
 

@@ -225,7 +225,7 @@ PointAnswer calibration_answer(const std::vector<ResolvedPoint>& points, const K
   PointAnswer answer{.name = "calibration"};
   add(answer.findings, "calibration", "", {{"launches", costs.size()}, {"disturbed_launches", disturbed}});
   answer.say(words(answer.findings.front()));
-  answer.say(std::move(notes));
+  for (std::string& note : notes) answer.say(std::move(note));
   answer.show(launch_costs_table(costs));
   if (disturbed > 0) answer.say("! the machine was busy: run laptime calibrate again when it is idle");
   return answer;

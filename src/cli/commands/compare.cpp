@@ -170,7 +170,7 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
   if (!rounds.failure.empty()) {
     answer.status = name_of(Status::kFailed);
     answer.reason = rounds.failure;
-    answer.parts.insert(answer.parts.begin(), AnswerPart{.lines = {rounds.failure}});
+    answer.parts.insert(answer.parts.begin(), AnswerPart{.line = rounds.failure});
   }
   until_reader_goes([&] {
     if (!answer.parts.empty()) output.add(std::move(answer));
