@@ -209,25 +209,24 @@ class Figure:
         if run["context"] > 1:
             received = 2 * value * (run["context"] - 1) * run["micro_tokens"] * run["kv_width"] / run["tensor"]
             whole = beside(working, 3 * stage * received / self.ring(run["context"], run["tensor"]))
-        tensor, stride = run["tensor"], run["tensor"] * run["context"]
+        tensor = run["tensor"]
         reductions = 6 if checkpointing == "full" else 4
         exposed = EXPOSED_REDUCTIONS if run["program"] == "megatron" else 1
         whole += exposed * stage * reductions * 2 * self.gather(value * run["micro_tokens"] * run["d_model"], tensor, 1)
         part = run["parameters"] / (tensor * run["pipeline"])
-        data = run["ranks"] // (stride * run["pipeline"])
+        sharers = run["ranks"] // (tensor * run["pipeline"])
         in_node = max(1, self.sheet.get("link_devices", 0))
-        group = min(data, in_node) if run["in_node"] else data
+        group = min(sharers, in_node) if run["in_node"] else sharers
         ours, is_fsdp = self.is_laptime, run["shard"] == "parameters"
         gathered, reduced = FLOAT32_BYTES if ours else value, value if is_fsdp and not ours else FLOAT32_BYTES
         once = ours or run["shard"] in ("none", "optimizer")
         scatters = 1 if once or is_fsdp else run["micro_batches"]
         if is_fsdp:
-            whole = beside(whole, self.gather((2 * gathered + (0 if once else reduced)) * part, group, stride))
-            reduction = self.gather(reduced * part, group, stride) if once else 0
-            if data // group > 1:
-                reduction += 2 * reduced * part / group / self.ring(data // group, group)
+            whole = beside(whole, self.gather((2 * gathered + (0 if once else reduced)) * part, group, tensor))
+            reduction = self.gather(reduced * part, group, tensor) if once else 0
+            reduction += 2 * self.gather(reduced * part / group, sharers // group, group)
         else:
-            reduction = self.gather((reduced * scatters + (reduced if run["shard"] == "none" else gathered)) * part, data, stride)
+            reduction = self.gather((reduced * scatters + (reduced if run["shard"] == "none" else gathered)) * part, sharers, tensor)
         bubbles = (run["pipeline"] - 1) / run["chunks"] * (FILLED_BUBBLES if run["fills_bubbles"] else 1)
         hiding = HIDDEN_BY_BACKWARD * whole * run["pipeline"] * scatters
         step = (run["micro_batches"] + bubbles) * whole + (beside(hiding, reduction) - hiding if reduction > 0 else 0)

@@ -107,7 +107,7 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   } else if (has(words, "zero2")) {
     layout.shard = Shard::kGradients;
   } else if (has_any(words, {"zero1", "distributed optimizer"}) ||
-             (has_any(mode, {"megatron", "nanotron"}) && layout.data() > 1)) {
+             (has_any(mode, {"megatron", "nanotron"}) && layout.sharers() > 1)) {
     layout.shard = Shard::kOptimizer;
   }
   return layout;

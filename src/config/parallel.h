@@ -31,8 +31,10 @@ struct ParallelLayout {
   bool offloads = false;        // the optimizer's state is in host memory, and the host updates it
 
   int64_t data() const { return ranks / (tensor * pipeline * context); }
+  // Ranks that compute with the same parameters. They sum gradients, and `shard` divides tensors among them.
+  int64_t sharers() const { return data() * context; }
   // `shard`, or none if there is only one rank to divide tensors among.
-  Shard effective_shard() const { return data() * context == 1 ? Shard::kNone : shard; }
+  Shard effective_shard() const { return sharers() == 1 ? Shard::kNone : shard; }
 };
 
 }  // namespace laptime

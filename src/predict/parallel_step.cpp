@@ -57,7 +57,7 @@ double recomputed_share(Checkpointing checkpointing) {
 }  // namespace
 
 int64_t sharers_of(const ParallelLayout& layout, const DataSheet& machine) {
-  return layout.shards_in_node ? std::min(layout.data(), machine.devices_of_node()) : layout.data();
+  return layout.shards_in_node ? std::min(layout.sharers(), machine.devices_of_node()) : layout.sharers();
 }
 
 Exchange exchange_of(Program program, const ParallelStep& step) {
@@ -107,8 +107,6 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   const double tensor = exposed * stage * reductions * 2 * links.gather(activations, layout.tensor, 1);
   busy += tensor;
 
-  const int64_t data = layout.data();
-  const int64_t stride = layout.tensor * layout.context;
   const int64_t in_node = machine.devices_of_node();
   const int64_t group = sharers_of(layout, machine);
   double whole = busy;  // seconds of a micro-batch, including its communication
@@ -118,18 +116,16 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   double scatters = 1;  // of each gradient, per step
   if (layout.shard == Shard::kParameters) {
     const double scattered = exchange.reduces_once ? 0 : exchange.reduced_bytes;
-    const double gathered = links.gather((2 * exchange.gathered_bytes + scattered) * share, group, stride);
+    const double gathered = links.gather((2 * exchange.gathered_bytes + scattered) * share, group, layout.tensor);
     if (gathered > 0) whole = beside(busy, gathered);
-    const int64_t replicas = data / group;
-    if (exchange.reduces_once) reduction = links.gather(exchange.reduced_bytes * share, group, stride);
-    if (replicas > 1) {  // each device reduces its own shard, with its share of the node's network
-      const double shard = exchange.reduced_bytes * share / static_cast<double>(group);
-      reduction += 2 * shard / links.ring(replicas, group);
-    }
+    if (exchange.reduces_once) reduction = links.gather(exchange.reduced_bytes * share, group, layout.tensor);
+    // With HSDP, each device sums its own shard over the nodes, with its share of the node's network.
+    const double shard = exchange.reduced_bytes * share / static_cast<double>(group);
+    reduction += 2 * links.gather(shard, layout.sharers() / group, group);
   } else {
     const double after = layout.shard == Shard::kNone ? exchange.reduced_bytes : exchange.gathered_bytes;
     if (!exchange.reduces_once) scatters = micro_batches;
-    reduction = links.gather((exchange.reduced_bytes * scatters + after) * share, data, stride);
+    reduction = links.gather((exchange.reduced_bytes * scatters + after) * share, layout.sharers(), layout.tensor);
   }
   double bubbles = static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.chunks);
   if (layout.fills_bubbles) bubbles *= kFilledBubbles;

@@ -37,7 +37,7 @@ struct ParallelStep {
   double network_bandwidth = 0;  // bytes/s per node and direction; 0: from the machine file
 };
 
-// The number of data-parallel ranks that divide a sharded tensor.
+// The number of ranks that divide a sharded tensor.
 int64_t sharers_of(const ParallelLayout& layout, const DataSheet& machine);
 
 // How the data-parallel ranks of a program exchange parameters and gradients.
@@ -65,7 +65,7 @@ struct ParallelTime {
 // - Tensor parallel ranks sum activations twice in a layer's forward and twice in its backward (Shoeybi et al. 2019).
 //   In most programs, no computation hides these sums.
 // - Context parallel ranks send keys and values around a ring during attention, once in forward and twice in backward
-//   (Liu et al. 2023).
+//   (Liu et al. 2023). They share parameters and gradients as data-parallel ranks do.
 // - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch. ZeRO-2 scatters
 //   gradients in each micro-batch too. Otherwise, and always in laptime, gradients are reduced once per step. Ranks
 //   that divide no state then gather the sums; without FSDP, others gather the updated parameters. A ring moves (n - 1)

@@ -84,9 +84,8 @@ double late_peak(double late, const StoredTypes& stored, Shard shard, double sha
 RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep& step, const StoredTypes& stored) {
   const ParallelLayout& layout = step.layout;
   const auto tensor = static_cast<double>(layout.tensor);
-  // Context parallel ranks shard like data-parallel ranks.
-  const int64_t data = layout.data() * layout.context;
-  const auto sharers = static_cast<double>(stored.most_sharers > 0 ? std::min(data, stored.most_sharers) : data);
+  const int64_t most = stored.most_sharers > 0 ? stored.most_sharers : layout.sharers();
+  const auto sharers = static_cast<double>(std::min(layout.sharers(), most));
   const double vocabulary = static_cast<double>(model.vocab_size) / tensor;
   const double table = vocabulary * static_cast<double>(model.d_model);
   const auto layers = static_cast<double>(step.layers);
@@ -117,7 +116,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
     bytes.gathered = step.value_bytes * parameters;
   }
   if (layout.shard >= Shard::kGradients) bytes.gathered += stored.bucket_bytes;
-  if (layout.shard == Shard::kNone && layout.data() > 1 && stored.buckets_gradients) bytes.gathered += whole_gradients;
+  if (layout.shard == Shard::kNone && layout.sharers() > 1 && stored.buckets_gradients) bytes.gathered += whole_gradients;
 
   const auto [kept, working, loss, late, stores_copies] =
       stored.planned ? *stored.planned

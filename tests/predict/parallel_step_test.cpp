@@ -85,6 +85,14 @@ TEST(ParallelTime, ShardedParametersAreGatheredInEachMicroBatch) {
   EXPECT_LT(time_of(step).exposed_data, 2 * once);
 }
 
+TEST(ParallelTime, ContextRanksExchangeParametersAsDataRanksDo) {
+  for (const Shard shard : {Shard::kNone, Shard::kParameters}) {
+    const double exposed = time_of(step_of(2, {.ranks = 8, .shard = shard})).exposed_data;
+    EXPECT_GT(exposed, 0);
+    EXPECT_DOUBLE_EQ(time_of(step_of(2, {.ranks = 8, .context = 8, .shard = shard})).exposed_data, exposed);
+  }
+}
+
 TEST(ParallelTime, WiderValuesMoveMoreBytes) {
   const double link = machine().link_bandwidth * machine().reached_link;
   const auto more = [](ParallelStep step, double ParallelTime::*part) {
