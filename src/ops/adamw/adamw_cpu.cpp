@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "backend/cpu/vector/multiply_add.h"
 #include "backend/cpu/vector/strips.h"
@@ -31,26 +30,38 @@ Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
           static_cast<float>(a.eps),   static_cast<float>(lr * a.weight_decay)};
 }
 
-// Operands of a strip.
-enum : uint8_t { kNewW, kNewM, kNewV, kW, kGrad, kM, kV };
+// Indices of the operands of a strip. If w has a copy, the next value of the copy comes first.
+template <bool has_copy>
+struct Operands {
+  enum : uint8_t { kNewW = has_copy, kNewM, kNewV, kW, kGrad, kM, kV };
+};
 
+// Leaves w, m and v unchanged.
+template <bool has_copy>
 void skipped_strip(const Strip& strip) {
-  for (const auto& [to, from] : {std::pair{kNewW, kW}, {kNewM, kM}, {kNewV, kV}}) {
+  using At = Operands<has_copy>;
+  const auto keep = [&](int to, int from) {
     if (strip.floats(to) != strip.floats(from)) std::copy_n(strip.floats(from), strip.size, strip.floats(to));
-  }
+  };
+  keep(At::kNewW, At::kW);
+  keep(At::kNewM, At::kM);
+  keep(At::kNewV, At::kV);
+  if (has_copy) keep(0, At::kW);
 }
 
-// Updates a strip. `decay_first` is a template argument, because a branch in the loop would prevent vectorisation.
-template <bool decay_first>
+// Updates a strip. Both options are template arguments, because a branch in the loop would prevent vectorisation.
+template <bool decay_first, bool has_copy>
 void strip(const Strip& strip) {
+  using At = Operands<has_copy>;
   const Step s = *static_cast<const Step*>(strip.parameters);
-  float* new_w = strip.floats(kNewW);
-  float* new_m = strip.floats(kNewM);
-  float* new_v = strip.floats(kNewV);
-  const float* w = strip.floats(kW);
-  const float* grad = strip.floats(kGrad);
-  const float* m = strip.floats(kM);
-  const float* v = strip.floats(kV);
+  float* copy = has_copy ? strip.floats(0) : nullptr;
+  float* new_w = strip.floats(At::kNewW);
+  float* new_m = strip.floats(At::kNewM);
+  float* new_v = strip.floats(At::kNewV);
+  const float* w = strip.floats(At::kW);
+  const float* grad = strip.floats(At::kGrad);
+  const float* m = strip.floats(At::kM);
+  const float* v = strip.floats(At::kV);
   constexpr int64_t kGroup = 64;
   // Prefetches 2 KB ahead, because the hardware prefetcher does not keep up with four streams.
   constexpr int64_t kPrefetchDistance = 512;
@@ -70,25 +81,28 @@ void strip(const Strip& strip) {
       const float after = before - s.size * next_m / multiply_add(__builtin_sqrtf(next_v), s.root_scale, s.eps);
       const float next_w = decay_first ? after : multiply_add(-s.decay, after, after);
       new_w[i] = next_w;
+      if (has_copy) copy[i] = next_w;
       new_m[i] = next_m;
       new_v[i] = next_v;
     }
   }
 }
 
-// (w [...], grad [...], m [...], v [...], step [], lr [][, skip []]) -> (w, m, v)
+// ([copy [...], ]w [...], grad [...], m [...], v [...], step [], lr [][, skip []]) -> ([copy, ]w, m, v)
+template <bool has_copy>
 void launch(const KernelCall& call) {
   const auto& attributes = call.attributes.as<AdamWAttributes>();
-  const Step step =
-      step_of(attributes, *call.in[4].as<const int64_t>(), static_cast<double>(*call.in[5].as<const float>()));
-  const bool skips = call.in.size() > 6 && *call.in[6].as<const uint8_t>() != 0;
-  const StripFunction update = attributes.rule == AdamRule::k2025 ? strip<false> : strip<true>;
-  run_strips(cpu::team_of(call), call.out, call.in.first(4),
-             {.function = skips ? skipped_strip : update, .parameters = &step});
+  const std::span<const TensorView> in = call.in.subspan(has_copy);
+  const Step step = step_of(attributes, *in[4].as<const int64_t>(), static_cast<double>(*in[5].as<const float>()));
+  const bool skips = in.size() > 6 && *in[6].as<const uint8_t>() != 0;
+  const StripFunction update = attributes.rule == AdamRule::k2025 ? strip<false, has_copy> : strip<true, has_copy>;
+  run_strips(cpu::team_of(call), call.out, in.first(4),
+             {.function = skips ? skipped_strip<has_copy> : update, .parameters = &step});
 }
 
+template <bool has_copy>
 std::string refusal(const Signature& signature) {
-  const std::span<const TensorType> in = signature.in;
+  const std::span<const TensorType> in = std::span(signature.in).subspan(has_copy);
   if (in[4].dtype != DType::kInt64) return "step is not int64";
   if (in[5].dtype != DType::kFloat32) return "lr is not float32";
   if (in.size() > 6 && in[6].dtype != DType::kBool) return "skip is not bool";
@@ -97,9 +111,10 @@ std::string refusal(const Signature& signature) {
 
 }  // namespace
 
-// kAdamWWithCopy has no kernel here, because only steps on GPUs store copies.
 std::vector<Kernel> adamw_kernels() {
-  return {{.op = &kAdamW, .name = isa_name("one_pass"), .supports = refusal, .launch = launch}};
+  const std::string name = isa_name("one_pass");
+  return {{.op = &kAdamW, .name = name, .supports = refusal<false>, .launch = launch<false>},
+          {.op = &kAdamWWithCopy, .name = name, .supports = refusal<true>, .launch = launch<true>}};
 }
 
 }  // namespace laptime::LAPTIME_ISA
