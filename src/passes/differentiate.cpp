@@ -16,10 +16,10 @@ class Differentiator {
  public:
   Differentiator(Builder& build, ValueId loss, std::span<const ValueId> parameters, std::span<const ValueId> earlier,
                  GradientOrder order)
-      : build_(build), order_(order), nodes_(build.graph().nodes), values_(build.graph().values.size()) {
+      : build_(build), order_(order), values_(build.graph().values.size()) {
     for (const ValueId parameter : parameters) at(parameter).depends = at(parameter).parameter = true;
     for (size_t i = 0; i < earlier.size(); ++i) at(parameters[i]).grad = earlier[i];
-    for (const Node& node : nodes_) {
+    for (const Node& node : nodes()) {
       const bool flows = node.op->gradient != nullptr || node.op->kind == OpKind::kSymbolic;
       for (const ValueId input : node.inputs) {
         if (!flows || !at(input).depends) continue;
@@ -30,11 +30,16 @@ class Differentiator {
     count_contributions(loss);
     const Node* producer = build_.graph().producer(loss);
     enter(producer->annotations);
+    count_ = nodes().size();
     at(loss).grad = fill(build_, build_.shape(loss), 1, build_.dtype(loss));
   }
 
   void run() {
-    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) backward(*node);
+    for (size_t i = count_; i-- > 0;) {
+      if (std::ranges::none_of(nodes()[i].outputs, [&](ValueId output) { return at(output).grad.valid(); })) continue;
+      const Node node = nodes()[i];  // a copy, because emitting may reallocate the nodes
+      backward(node);
+    }
   }
 
   ValueId grad(ValueId value) {
@@ -50,6 +55,7 @@ class Differentiator {
     ValueId grad;     // sum of the contributions so far
   };
   ValueState& at(ValueId value) { return values_[static_cast<size_t>(value.index)]; }
+  const std::vector<Node>& nodes() const { return build_.graph().nodes; }
 
   void enter(const NodeAnnotations& forward) {
     build_.current = forward;
@@ -62,7 +68,7 @@ class Differentiator {
   void count_contributions(ValueId loss) {
     std::vector<bool> reaches(values_.size(), false);
     reaches[static_cast<size_t>(loss.index)] = true;
-    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    for (auto node = nodes().rbegin(); node != nodes().rend(); ++node) {
       bool on_path = false;
       for (const ValueId output : node->outputs)
         on_path |= reaches[static_cast<size_t>(output.index)] && at(output).depends;
@@ -77,12 +83,7 @@ class Differentiator {
 
   void backward(const Node& node) {
     std::vector<ValueId> grad_out;
-    bool any = false;
-    for (const ValueId output : node.outputs) {
-      grad_out.push_back(at(output).grad);
-      any |= at(output).grad.valid();
-    }
-    if (!any) return;
+    for (const ValueId output : node.outputs) grad_out.push_back(at(output).grad);
     enter(node.annotations);
     GradientContext context{build_, node.attributes, node.inputs, node.outputs, grad_out, {}, {}};
     context.weights_first = order_ == GradientOrder::kWeightsFirst;
@@ -123,7 +124,7 @@ class Differentiator {
 
   Builder& build_;
   const GradientOrder order_;
-  const std::vector<Node> nodes_;  // a copy of the forward nodes, because emitting adds to the builder's list
+  size_t count_ = 0;  // number of nodes before backward
   std::vector<ValueState> values_;
 };
 
