@@ -14,7 +14,6 @@
 #include "distribution/verdict.h"
 #include "page/points.h"
 #include "page/sentences.h"
-#include "page/trace_sums.h"
 #include "record/metrics.h"
 #include "report/columns.h"
 #include "report/names.h"

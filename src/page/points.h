@@ -1,4 +1,5 @@
-// PagePoints: which record represents each point of a page, what distinguishes the points, and how they compare.
+// PagePoints: which record represents each point of a page, what distinguishes the points, and how they compare; and
+// TraceSums: the figures of the trace of a point that a page draws.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/launch_sums.h"
+#include "analysis/memory_ledger.h"
 #include "analysis/speedup.h"
 #include "page/page.h"
 
@@ -57,6 +60,22 @@ struct PagePoints {
   // Speed-up of the point over its group's base. None for the base itself, for a point without a time, between a
   // prediction and a measurement, and if the points of the group do different work.
   std::optional<Speedup> against_base(const PagePoint& point) const;
+};
+
+// Every time is a share of the traced steps, multiplied by the point's median, or for the pass `backward` by the sum of
+// the medians of forward and backward. The times of a page thus agree with the medians, regardless of the cost of
+// timestamps after launches.
+struct TraceSums {
+  const PagePoint* point = nullptr;
+  double step = 0;                 // seconds: the median or sum above, or else `traced`; 0 for a plan
+  double traced = 0;               // mean seconds of a traced step
+  double residue = 0;              // seconds between launches
+  std::vector<LaunchSum> kernels;  // per phase, class and kernel_of; ordered by phase, class, time (longest first)
+  std::vector<LaunchSum> classes;  // the classes of work, longest first
+  std::vector<LaunchSum> dots;     // per phase and op with FLOPs, bytes and time; longest first
+  MemoryLedger ledger;
+
+  explicit TraceSums(const PagePoint& point);
 };
 
 }  // namespace laptime

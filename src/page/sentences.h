@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "page/points.h"
-#include "page/trace_sums.h"
 
 namespace laptime {
 

@@ -1,12 +1,12 @@
 // Sums the launches of a trace.
-#include "page/trace_sums.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "page/points.h"
 
 namespace laptime {
 
