@@ -70,7 +70,7 @@ std::string doubt(const std::vector<Record>& processes) {
                      drifting + unstable, processes.size(), joined(faults, " or "));
 }
 
-// Sets the pair's word and reason. Later calls for the same pair have no effect: the first reason counts.
+// Sets the pair's word and reason, unless an earlier call has set them.
 void set_unjudged(StoredPair& pair, std::string_view word, const std::string& reason) {
   if (!pair.unjudged.empty()) return;
   pair.unjudged = word;

@@ -1,4 +1,4 @@
-// Points in two sets of records: how they are matched, and what the ratio of their times means.
+// Pairs the points of two sets of records, and judges the ratios of their times.
 #pragma once
 
 #include <cstdint>

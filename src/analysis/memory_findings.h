@@ -1,4 +1,4 @@
-// Findings from the buffers of a trace: what a step uses memory for, and where it peaks.
+// Findings from the buffers of a trace: the use of memory in a step, and its peak.
 #pragma once
 
 #include <cstdint>

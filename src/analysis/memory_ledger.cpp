@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/proc_text.h"
 #include "base/words.h"
 
@@ -64,10 +65,12 @@ std::map<std::string, std::string> unfolded_rows(const StepTrace& trace) {
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const TraceBuffer buffer = trace.buffer(i);
     const std::vector<std::string_view> parts = split(buffer.shape, ',');
-    if (!buffer.saved || buffer.resident || parts.size() != 3) continue;
+    if (!buffer.saved || buffer.resident || parts.size() != 3 || !parts[0].starts_with('[')) continue;
     const int64_t batch = parse_int64(parts[0].substr(1)).value_or(0);
     const int64_t rows = parse_int64(trim(parts[1])).value_or(0);
-    if (batch > 1) unfolded.emplace(fmt::format("[1, {},", batch * rows), fmt::format("[{}, {},", batch, rows));
+    // Checked, because the shape of an imported trace is arbitrary text.
+    if (batch > 1)
+      unfolded.emplace(fmt::format("[1, {},", (Size(batch) * rows).value()), fmt::format("[{}, {},", batch, rows));
   }
   return unfolded;
 }

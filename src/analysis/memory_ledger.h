@@ -1,4 +1,4 @@
-// Tells what a step uses memory for: launch by launch (MemoryLedger), and tensor by tensor.
+// The use of memory in a step, launch by launch (MemoryLedger) and tensor by tensor.
 #pragma once
 
 #include <array>

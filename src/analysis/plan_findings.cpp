@@ -46,7 +46,7 @@ struct StepTime {
   std::optional<double> low{}, high{};
 };
 
-// The time of the record's steps; none if the record has no times, as of a point that failed.
+// The time of the record's steps; none if the record has no times, as after a failure.
 std::optional<StepTime> time_of_step(const Record& record) {
   const TimeStats* const time = at_key(record.time, "step");
   if (time == nullptr) return std::nullopt;
@@ -88,7 +88,8 @@ std::optional<Finding> training_of(const Record& record, const TrainingBudget& b
       if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
     }
   }
-  // Energy used by the devices, if that of the first was measured. Older records have it for short runs, too.
+  // The energy of all devices, if a sensor measured the first one. Older records state it even for runs that are too
+  // short.
   const auto joules = number_at(record.machine, "sensors.joules_per_step");
   if (joules && measured_seconds(record) >= kShortestEnergySeconds)
     values["kwh"] = steps * *joules * number_at(record.config, "ranks").value_or(1) / kJoulesOfKwh;

@@ -29,8 +29,8 @@ std::string value_in(const Record& record, std::string_view key) {
 }
 bool is_unknown(std::string_view key, const std::string& value) { return key == kThreads && value.empty(); }
 
-// An option that determines the work of a step, and its value in a record that lacks it, as records of other programs
-// and of older builds may.
+// An option that determines the work of a step, and the value to assume if a record lacks it. Records of other programs
+// and of older builds may lack options.
 struct WorkOption {
   std::string_view key;
   std::string_view usual = "";

@@ -92,7 +92,7 @@ AttentionTable::AttentionTable(const Records& expected, const TableStyle& style)
     for (const std::string& phase : phases_) add(fmt::format("{0}_{1}_s={0} {1}", mode, phase), kTimeWidth);
   }
   if (modes_.size() > 1) add("gain=gain", 5);
-  // Several modes side by side leave no room for these columns in 80 characters.
+  // With several modes side by side, 80 characters have no room for the memory before backward.
   shows_before_backward_ = modes_.size() == 1 && phases_.front() == kPhases.front();
   if (shows_before_backward_)
     add(fmt::format("{0}_before_backward_bytes={0} before backward@2", modes_.front()), kTimeWidth);
@@ -122,7 +122,7 @@ TableRow AttentionTable::row_of(const Size& size) const {
     }
   }
   if (modes_.size() > 1) {
-    // From the mode with the most launches to the one with the fewest, whatever the order of the columns.
+    // The gain from the mode with the most launches to the one with the fewest, in any order of the columns.
     const auto fusion = [](const std::string& mode) {
       return mode == "compile" ? 2 : mode.starts_with("compile") ? 1 : 0;
     };

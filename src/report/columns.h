@@ -160,7 +160,7 @@ void share_peak_by(std::string_view metric, std::vector<Column>& columns, const 
 // The leading default data columns: names, status and options. samples_csv() writes them, too.
 std::vector<std::string_view> configuration_columns();
 
-// The line below a table with these columns, and whether they have one. It is empty if the records lack its figures.
+// Whether a table with these columns has a line below it, and that line; it is empty if the records lack its figures.
 bool have_summary(std::string_view list);
 std::string summary_of_columns(std::string_view list, const Records& records);
 

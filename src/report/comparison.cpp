@@ -216,8 +216,7 @@ std::string rounds_sentence(const std::vector<double>& ratios) {
   return text;
 }
 
-// Reports the part that contributes most to the difference; reports nothing if no part changed in the direction of the
-// whole step.
+// Reports the part that contributes most to the difference; nothing if no part changed in the direction of the step.
 void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
                const PartDifference& whole) {
   const auto cause = std::ranges::find_if(
@@ -241,7 +240,6 @@ RoundFigures round_figures(const Record& record, const std::optional<StepTrace>&
   for (const PhaseShare& share : record.phases) {
     if (record.time.contains(share.phase)) figures.phases.push_back(share.phase);
   }
-  figures.tokens_per_second = record.tokens_per_second.value_or(0);
   if (!trace || trace->steps.empty()) return figures;
   const auto key = [](const TraceLaunch& launch) { return fmt::format("{}\n{}", part_key(launch), launch.op); };
   for (const LaunchSum& sum : sum_launches(*trace, key))

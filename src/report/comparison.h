@@ -22,8 +22,7 @@ struct RoundFigures {
   std::vector<std::string> phases;     // the keys of `time` that are phases, in order
   // Mean seconds in a traced step, keyed by phase and part ("backward layers.*.ffn") and by op; empty without a trace.
   std::map<std::string, std::map<std::string, double>> parts;
-  double traced = 0;             // mean seconds of a traced step
-  double tokens_per_second = 0;  // 0 if unknown
+  double traced = 0;  // mean seconds of a traced step
 };
 
 // The results of a process from its record, which must have status ok, and from its trace.

@@ -77,8 +77,7 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
          (details.empty() ? "" : "other kernels\n" + details);
 }
 
-// Upper bounds on the speed-up from more threads, for each kernel and for the step, as far as they are known; empty if
-// none is.
+// The known upper bounds on the speed-up from more threads, for each kernel and for the step; empty if none is known.
 std::string threads_text(const Explanation& explanation, size_t width) {
   Cells header{"op", "kernel", "units", "largest"};
   std::vector<Cells> rows;

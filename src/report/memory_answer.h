@@ -1,4 +1,4 @@
-// Answers of `laptime memory`: what a step uses memory for, and the peaks of several points.
+// Answers of `laptime memory`: the use of memory in a step, and the peaks of several points.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ class Heading {
   explicit Heading(const Records& rows);
 
   // A row's name without the parts that all rows share: "bfloat16 ctx 256". Includes the device if the rows are
-  // predicted for several devices. A label stands for the name, or before it if several points have that label.
+  // predicted for several devices. A label replaces the name, or precedes it if several points share the label.
   std::string short_name(const Record& record) const;
 
   bool some_predicted() const { return some_predicted_; }

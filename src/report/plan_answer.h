@@ -1,5 +1,5 @@
-// plan_answer: whether points fit, how long they take and what would fit, for `laptime plan`. Also describes
-// predictions and the launch times on which they are based.
+// plan_answer: for `laptime plan`, whether points fit, how long they take, and which settings would fit. Also describes
+// predictions and the launch times behind them.
 #pragma once
 
 #include <cstdint>

@@ -272,9 +272,7 @@ std::string TrustLine::line() const {
   } else {
     return "";
   }
-  if (is_spread_unknown_ && lost_ == 0)
-    return rows_ == 1 ? fmt::format("! {}, so the spread is unknown", why)
-                      : fmt::format("! a row has {}, so its spread is unknown", why);
+  if (is_spread_unknown_ && lost_ == 0) return fmt::format("! {}, so the spread is unknown", why);
   const std::string good = fmt::format(": accurate to about {:.0f} %", 100 * std::max(uncertainty, kTrustedWithin));
   if (rows_ == 1)
     return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");

@@ -315,7 +315,9 @@ std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& qu
   };
   const RowTexts kernel = [&](const TraceLaunch& launch) {
     std::string name = of_layer(kernel_of(launch), launch);
-    if (by_shape) name += fmt::format(" {}", launch.signature.substr(launch.signature.find('(')));
+    const std::string_view shapes =
+        launch.signature.substr(std::min(launch.signature.find('('), launch.signature.size()));
+    if (by_shape && !shapes.empty()) name += fmt::format(" {}", shapes);
     return by_phase ? std::vector{phase_of(launch), name} : std::vector{name};
   };
   const RowTexts op = [&](const TraceLaunch& launch) {

@@ -43,8 +43,7 @@ bool is_equal(const JsonObject& config, std::string_view key, const std::optiona
   return number && number_at(config, key) == static_cast<double>(*number);
 }
 
-// Whether the record leaves the model as it is in the editions that have published figures, whose defaults are those of
-// RunConfig.
+// Whether the record has the model of the editions with published figures: the defaults of RunConfig.
 bool has_usual_model(const Record& record) {
   static const JsonObject kDefaults(to_json(RunConfig()));
   constexpr std::array kOptions{"vocab_size", "weight_tie", "bias", "crop_context"};

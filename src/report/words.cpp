@@ -183,8 +183,7 @@ constexpr std::array kWords{
     WordsOfKind{"pass_bound", "", pass_bound},
     WordsOfKind{"tracing",
                 "{traced_steps:traced step} alternating with {untraced_steps} untraced: median {traced_s} against "
-                "{untraced_s}, "
-                "{ratio:-1}{interval:1}"},
+                "{untraced_s}, {ratio:-1}{interval:1}"},
     WordsOfKind{"launch_sum", "launches add up to {launches_s}, {ratio:percent} of an untraced step{interval:0}"},
     WordsOfKind{"marks",
                 "a timestamp takes {mark_s}; the timestamps of {launches} launches take {share} of the traced time"},
@@ -223,8 +222,7 @@ constexpr std::array kWords{
     WordsOfKind{"fit", "", fit},
     WordsOfKind{"predicted_time", "{time_s} per {subject}[is_bound? at best][low_s? ({low_s} to {high_s})]"},
     WordsOfKind{"published_runs",
-                "published runs took {low:.1} to {high:.1} times the bound ({times} runs, median "
-                "{median:.1})"},
+                "published runs took {low:.1} to {high:.1} times the bound ({times} runs, median {median:.1})"},
     WordsOfKind{"measured_times", "{times} measured times, median error {median_error}"},
     WordsOfKind{"training_time", "", training_time},
     WordsOfKind{"launch_bound", "", launch_bound},

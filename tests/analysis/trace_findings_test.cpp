@@ -237,7 +237,7 @@ TEST_F(TraceFindings, ComparedPartsMayExistOnOneSideOnly) {
   EXPECT_NEAR(mul->saved(), 100e-9, 1e-15);
 }
 
-TEST_F(TraceFindings, AttributesCastCostToTheTypeThatCastsMore) {
+TEST_F(TraceFindings, ChargesCastsToTheTypeThatCastsMore) {
   const StepTrace plain = trace_;
   add("forward", "lm_head", -1, "lm_head", "", "to", "cast", 0, 1000, {100, 100});
   const Finding cost = cast_cost({"bfloat16", &trace_, "b"}, {"float32", &plain, "a"});

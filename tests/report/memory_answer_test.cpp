@@ -37,7 +37,7 @@ TEST(MemoryAnswer, SummaryStartsWithThePeak) {
 )");
 }
 
-TEST(MemoryAnswer, SaysHowManyLayersSaveTheSameIfNotAll) {
+TEST(MemoryAnswer, StatesHowManyLayersSaveTheSameTensors) {
   MadeTrace made;
   made.trace = two_layers();
   made.launch("forward", "layers.2.ffn", "gelu", 2, "ffn");

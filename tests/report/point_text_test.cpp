@@ -109,7 +109,7 @@ TEST(TrustLine, StatesThatThereAreFewSamples) {
 TEST(TrustLine, SingleSampleLeavesTheSpreadUnknown) {
   TrustLine trust;
   for (const std::vector<double>& samples : {kCalm, std::vector{1.0}}) trust.add(rated(samples, "untested"));
-  EXPECT_EQ(trust.line(), "! a row has only 1 sample, so its spread is unknown");
+  EXPECT_EQ(trust.line(), "! only 1 sample, so the spread is unknown");
 }
 
 TEST(TrustLine, StatesThatTheMachineWasBusy) {

@@ -123,6 +123,11 @@ TEST_F(Profile, SplitsRowsByShapeLayerAndPhase) {
   EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
 }
 
+TEST_F(Profile, SplitsLaunchesWithoutShapes) {
+  trace_.launches.signature.assign(trace_.launch_count(), made_.text("matmul"));
+  EXPECT_EQ(view({.view = ProfileView::kKernels, .by = ProfileBy::kShape}).rows.size(), 3U);
+}
+
 TEST_F(Profile, AllowedSplitsDependOnTheView) {
   EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
   EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));

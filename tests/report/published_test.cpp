@@ -45,7 +45,7 @@ TEST(Published, MatchesModelEditionContextAndBatch) {
   EXPECT_FALSE(is_of_same_model(figure, record));
 }
 
-TEST(Published, ModelsWithAnotherVocabularyOrHeadAreOtherModels) {
+TEST(Published, RejectsModelsWithAnotherVocabularyOrHead) {
   const auto is_same_with = [](const char* key, const Json& value) {
     Record record = stored_records().front();
     record.config.json()[key] = value;
