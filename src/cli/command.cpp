@@ -77,9 +77,4 @@ double parse_percent(std::string_view where, std::string_view text) {
   return value / 100;
 }
 
-std::string canonical_percent(std::string_view where, std::string_view text) {
-  parse_percent(where, text);
-  return std::string(text);
-}
-
 }  // namespace laptime

@@ -172,8 +172,6 @@ Options given_options(const CommandWords& words) {
 }
 
 // Parses "2%", "2 %" and "2" as 0.02. Throws Error for anything else and for values outside 0 to 100 %.
-// canonical_percent makes the same checks and returns the text unchanged.
 double parse_percent(std::string_view where, std::string_view text);
-std::string canonical_percent(std::string_view where, std::string_view text);
 
 }  // namespace laptime

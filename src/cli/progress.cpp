@@ -303,6 +303,9 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     if (watcher.finished() < points.size()) throw ended_by(error);
   } catch (const OutputLost& error) {
     throw ended_by(error);
+  } catch (const Error&) {
+    if (watcher.finished() > 0) output.finish();
+    throw;
   }
   if (const PlacementTime& placement = outcome.placement; placement.points > 0) {
     print_message(fmt::format("starting {} elsewhere took {}, at most {} per point; no sample includes this time",

@@ -296,7 +296,7 @@ class Reader {
     bool slides = uses && has("sliding_window");
     int64_t window = 0;
     if (has("sliding_window")) window = integer("sliding_window");
-    if (!json_.has("sliding_window") && !json_.holds("sliding_window")) {
+    if (!json_.holds("sliding_window")) {
       window = family_.default_window;
       slides = uses;
     }

@@ -20,10 +20,14 @@ std::string_view text_at(const StepTrace& trace, const std::vector<int64_t>& col
 
 constexpr int64_t kNoLimit = int64_t{1} << 62U;
 
+// The limit of `count` numbers whose sum must not overflow.
+int64_t limit_of_each(size_t count) { return kNoLimit / std::max<int64_t>(1, static_cast<int64_t>(count)); }
+
 // The half-open range of values that a column may contain; most columns are indices into texts.
-std::pair<int64_t, int64_t> range_of(std::string_view column, const StepTrace& trace) {
+std::pair<int64_t, int64_t> range_of(std::string_view column, size_t count, const StepTrace& trace) {
   if (column == "layer") return {-1, kNoLimit};
-  if (column == "bytes" || column == "offset") return {0, kNoLimit};
+  if (column == "bytes") return {0, limit_of_each(count)};
+  if (column == "offset") return {0, kNoLimit};
   if (column == "recomputed" || column == "resident" || column == "saved") return {0, 2};
   if (column == "first" || column == "last") return {0, std::ssize(trace.launches.op) + 1};
   return {0, std::ssize(trace.texts)};
@@ -101,7 +105,7 @@ void check(const StepTrace& trace) {
   const std::pair<int64_t, int64_t> launches{0, std::ssize(trace.launches.op)};
   const auto check_columns = [&]<class Columns>(const Columns& columns, size_t count, const char* what) {
     Columns::visit_fields(columns, [&](const Key& key, const auto& column) {
-      check_column(column, count, range_of(key.name, trace), what, key.name);
+      check_column(column, count, range_of(key.name, count, trace), what, key.name);
     });
   };
   check_columns(trace.launches, trace.launch_count(), "launches");
@@ -113,7 +117,7 @@ void check(const StepTrace& trace) {
   if (trace.launch_count() > 0 || trace.peak_launch != 0)
     check_value(trace.peak_launch, launches, "trace", "peak_launch");
   for (const TracedStep& step : trace.steps) {
-    check_column(step.launches, trace.launch_count(), {0, kNoLimit}, "steps", "launches");
+    check_column(step.launches, trace.launch_count(), {0, limit_of_each(trace.launch_count())}, "steps", "launches");
     // Pairs of begin and end. A begin may slightly precede the step, because the clock has limited precision.
     const size_t pairs = step.communication.size() / 2;
     check_column(step.communication, 2 * pairs, {-kNoLimit, kNoLimit}, "steps", "communication");

@@ -227,10 +227,10 @@ constexpr std::array kWords{
     WordsOfKind{"training_time", "", training_time},
     WordsOfKind{"launch_bound", "", launch_bound},
     WordsOfKind{"largest",
-                "[batch?[batch=no batch fits][batch>largest batch {batch:,}][batch_without_recompute? (without "
-                "recomputation {batch_without_recompute:,})]][batch?[context?, ]][context?[context=no context fits]"
-                "[context>largest context {context:,}][context_without_recompute? (without recomputation "
-                "{context_without_recompute:,})]]"},
+                "[batch?[batch=no batch fits][batch>largest batch {batch:,}[batch_without_recompute? (without "
+                "recomputation {batch_without_recompute:,})]]][batch?[context?, ]][context?[context=no context fits]"
+                "[context>largest context {context:,}[context_without_recompute? (without recomputation "
+                "{context_without_recompute:,})]]]"},
     WordsOfKind{"compile_mode",
                 "--mode compile [only_it_fits?fits][only_it_fits!is faster]: [time_s?{time_s}][time_s?[peak_bytes?, "
                 "]][peak_bytes?{peak_bytes}]"},

@@ -54,6 +54,14 @@ TEST(StepTrace, RejectsIndicesOfMissingLaunches) {
               HasSubstr("trace.peak_launch contains 2, which is not in [0, 2)"));
 }
 
+TEST(StepTrace, RejectsNumbersWhoseSumOverflows) {
+  constexpr int64_t kHalf = int64_t{1} << 61;
+  EXPECT_THAT(error_after([](StepTrace& trace) { trace.steps[0].launches = {kHalf, kHalf}; }),
+              HasSubstr("steps.launches contains 2305843009213693952"));
+  EXPECT_THAT(error_after([](StepTrace& trace) { trace.buffers.bytes = {2 * kHalf}; }),
+              HasSubstr("buffers.bytes contains 4611686018427387904"));
+}
+
 TEST(StepTrace, RejectsMissingOrImpossibleTimes) {
   EXPECT_THAT(error_after([](StepTrace& trace) { trace.steps[0].launches.pop_back(); }),
               HasSubstr("steps.launches has 1 entries; expected 2"));

@@ -38,9 +38,9 @@ struct CompareOptions {
     own("program", "compare two builds of laptime, given by their paths, at one point", self.program,
         {.otherwise = "this one", .value = "OLD,NEW"});
     own("within", "largest difference that does not matter; rounds end when the ratio is known to within half of this",
-        self.within, {.value = "PERCENT", .canonical = canonical_percent});
+        self.within, {.value = "PERCENT", .canonical = unchanged<parse_percent>});
     own("fail-above", "exit with code 1 if B is slower by more than this, or with 3 if the result is undecided",
-        self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = canonical_percent});
+        self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = unchanged<parse_percent>});
     own("allow-missing", "for two files: let --fail-above pass even if one file lacks some points", self.allow_missing);
     own("anyway", "for two files: also compare records of different work, machines or arithmetic", self.anyway);
   }

@@ -51,7 +51,7 @@ struct HistoryWords {
     own("metric", "metric to track (laptime list metrics)", self.metric,
         {.value = "NAME", .canonical = canonical_metric});
     own("within", "ignore level changes smaller than this", self.within,
-        {.value = "PERCENT", .canonical = canonical_percent});
+        {.value = "PERCENT", .canonical = unchanged<parse_percent>});
     own("each-record", "show every record instead of the median of each build", self.each_record);
   }
 };
