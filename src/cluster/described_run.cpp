@@ -302,7 +302,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
         if (layout.tensor > machine.link_devices || described.config.model.num_heads % layout.tensor != 0 ||
             described.step.layers % pipeline != 0 || layout.ranks % parts != 0)
           continue;
-        if (layout.shard == Shard::kNone && layout.data() > 1) layout.shard = Shard::kOptimizer;
+        if (layout.shard == Shard::kNone && layout.sharers() > 1) layout.shard = Shard::kOptimizer;
         describe_batch(run, described);
         if (bytes_of(described, plans).total() <= kUsableFraction * static_cast<double>(machine.memory)) return;
       }

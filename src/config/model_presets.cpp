@@ -74,13 +74,21 @@ std::string_view known_name(std::string_view word) {
   return model == nullptr ? "" : model->name;
 }
 
+// "https://huggingface.co/meta-llama/Llama-3.2-1B" without the host.
+std::string_view without_host(std::string_view word) {
+  for (const std::string_view prefix : {"https://", "huggingface.co/"})
+    if (word.starts_with(prefix)) word.remove_prefix(prefix.size());
+  return word;
+}
+
 std::string canonical_model_name(std::string_view where, std::string_view word) {
   if (const std::string_view name = known_name(word); !name.empty()) return std::string(name);
   std::error_code unreadable;
   if (std::filesystem::exists(word, unreadable))
     return is_model_path(word) ? std::string(word) : fmt::format("./{}", word);
-  const bool is_place = word.starts_with('/') || word.starts_with('.') || std::ranges::count(word, '/') > 1;
-  const std::string_view last = word.substr(word.rfind('/') + 1);
+  const std::string_view page = without_host(word);
+  const bool is_place = page.starts_with('/') || page.starts_with('.') || std::ranges::count(page, '/') > 1;
+  const std::string_view last = page.substr(page.rfind('/') + 1);
   if (const std::string_view name = known_name(last); !is_place && !name.empty())
     return std::string(name);  // "meta-llama/Llama-3.2-1B"
   if (is_place || (is_model_path(word) && hint_for("model", word).empty())) {

@@ -118,7 +118,9 @@ void StartingWeights::require_same(const std::string& again, const std::string& 
   }
   if (is_same) return;
   throw Error::format(
-      "{}: tensor '{}' differs from '{}', but the model ties them; give --weight-tie false, or another file",
+      "{}: tensor '{}' differs from '{}', but the model ties them; give --weight-tie false, set tie_word_embeddings in "
+      "config.json to false, or "
+      "give another file",
       files_->text_of(again), again, tensor);
 }
 

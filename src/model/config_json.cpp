@@ -37,7 +37,7 @@ struct Family {
   std::string_view positions = "max_position_embeddings";
   std::string_view eps = "rms_norm_eps";
   std::string_view activation = "hidden_act";
-  int64_t default_positions = 2048;  // if more, the default context is the same
+  int64_t default_positions = 2048;  // a larger value of the class gives the same context
   double default_eps = 1e-6;
   int64_t default_kv_heads = 0;  // 0: the number of heads
   int64_t default_head_dim = 0;  // 0: hidden size / number of heads

@@ -13,8 +13,11 @@
 namespace laptime {
 namespace {
 
-// A value as part of a name, in which slashes separate words; the path of a file has slashes.
-std::string name_part(std::string_view value) {
+// A value of an axis as part of a name, in which slashes separate words. A path is replaced by its file name or, if
+// other values have the same one, by the path with '-' for '/'.
+std::string name_part(std::string_view value, const Axis& axis) {
+  const auto file_name = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+  if (std::ranges::count(axis.values, file_name(value), file_name) == 1) return std::string(file_name(value));
   std::string part(value);
   std::ranges::replace(part, '/', '-');
   return part;
@@ -40,7 +43,7 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
     const Option option = find_option<RunConfig>(axes[i].flag).value();
     const bool is_swept = axes[i].values.size() > 1;
     if (option.in_name == InName::kWhereGiven || (option.in_name == InName::kWhereSwept && is_swept))
-      others += fmt::format("/{}:{}", option.tag, name_part(given[i].text));
+      others += fmt::format("/{}:{}", option.tag, name_part(given[i].text, axes[i]));
   }
   return first + always + others;
 }
@@ -84,8 +87,8 @@ std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points) {
     point.config = std::move(resolved.config);
     if (!names.insert(point.name).second) {
       throw Error::format(
-          "two points of the sweep have the name {}; give the model folders different names, or measure "
-          "the models in separate sweeps",
+          "two points of the sweep have the name {}; give the folders or files different names, or measure them in "
+          "separate sweeps",
           point.name);
     }
     any_valid = any_valid || point.invalid.empty();

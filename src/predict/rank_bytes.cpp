@@ -116,7 +116,8 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
     bytes.gathered = step.value_bytes * parameters;
   }
   if (layout.shard >= Shard::kGradients) bytes.gathered += stored.bucket_bytes;
-  if (layout.shard == Shard::kNone && layout.sharers() > 1 && stored.buckets_gradients) bytes.gathered += whole_gradients;
+  if (layout.shard == Shard::kNone && layout.sharers() > 1 && stored.buckets_gradients)
+    bytes.gathered += whole_gradients;
 
   const auto [kept, working, loss, late, stores_copies] =
       stored.planned ? *stored.planned

@@ -347,6 +347,8 @@ TEST(KnownModels, IgnoreCase) {
   EXPECT_EQ(canonical_model_name("--model", "PYTHIA-160M"), "pythia-160m");
   EXPECT_EQ(canonical_model_name("--model", "meta-llama/Llama-3.2-1B"), "Llama-3.2-1B");
   EXPECT_EQ(canonical_model_name("--model", "openai-community/gpt2-xl"), "gpt2-xl");
+  EXPECT_EQ(canonical_model_name("--model", "huggingface.co/Qwen/Qwen3-0.6B"), "Qwen3-0.6B");
+  EXPECT_EQ(canonical_model_name("--model", "https://huggingface.co/meta-llama/Llama-3.2-1B"), "Llama-3.2-1B");
   EXPECT_EQ(canonical_model_name("--model", "GPT2"), "gpt2");
   EXPECT_EQ(canonical_model_name("--model", "s"), "small");
   EXPECT_THROW(canonical_model_name("--model", "Llama-9-1B"), Error);

