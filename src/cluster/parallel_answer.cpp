@@ -288,7 +288,7 @@ std::vector<PointAnswer> rank_answers(const RankQuestion& question, const Parall
       plans.push_back(std::move(plan));
     };
     if (!point.refusal.empty()) {
-      add(refused_plan(point, question.ranks.front()));
+      for (const int64_t ranks : question.ranks) add(refused_plan(point, ranks));
     } else if (!question.searches) {
       for (ParallelPlan& plan : plans_of(point, question, shares)) add(std::move(plan));
     } else {
@@ -303,7 +303,7 @@ std::vector<PointAnswer> rank_answers(const RankQuestion& question, const Parall
   // Compares the results of several searches before it shows each. Among layouts of one device, the fastest is also the
   // cheapest, so only the comparison is by cost.
   ParallelQuery of_search = query;
-  const bool compares = !question.searches || plans.size() > 1;
+  const bool compares = !question.searches || plans.size() > 1 || question.points.size() > 1;
   if (plans.size() > 1) of_search.sort = ParallelSort::kTime;
   std::vector<PointAnswer> answers;
   if (compares) answers.push_back(parallel_answer(std::move(plans), query));

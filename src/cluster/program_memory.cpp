@@ -43,17 +43,22 @@ std::string shortage_of(const ParallelPlan& plan) {
                                    format_bytes(whole_bytes(plan.available)));
 }
 
-// The bytes of each part that needs any, the largest first.
-std::vector<std::pair<std::string_view, double>> parts_of(const RankBytes& bytes) {
-  std::vector<std::pair<std::string_view, double>> parts{{"parameters", bytes.parameters},
-                                                         {"gradients", bytes.gradients},
-                                                         {"optimizer state", bytes.optimizer},
-                                                         {"copies of parameters, buckets of gradients", bytes.gathered},
-                                                         {"activations", bytes.activations},
-                                                         {"loss", bytes.loss},
-                                                         {"device context and gaps", bytes.framework}};
-  std::erase_if(parts, [](const auto& part) { return part.second <= 0; });
-  std::ranges::stable_sort(parts, std::greater{}, [](const auto& part) { return part.second; });
+struct MemoryPart {
+  std::string_view key, name;
+  double bytes = 0;
+};
+
+// The parts that need any bytes, the largest first.
+std::vector<MemoryPart> parts_of(const RankBytes& bytes) {
+  std::vector<MemoryPart> parts{{"parameter", "parameters", bytes.parameters},
+                                {"gradient", "gradients", bytes.gradients},
+                                {"optimizer_state", "optimizer state", bytes.optimizer},
+                                {"gathered", "copies of parameters, buckets of gradients", bytes.gathered},
+                                {"activation", "activations", bytes.activations},
+                                {"loss", "loss", bytes.loss},
+                                {"framework", "device context and gaps", bytes.framework}};
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes <= 0; });
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &MemoryPart::bytes);
   return parts;
 }
 
@@ -99,11 +104,11 @@ void set_memory(const ResolvedPoint& given, const ProgramPoint& one, Explanation
   MemoryNeed need;
   need.predicted_peak_bytes = whole_bytes(bytes.total());
   need.resident_bytes = whole_bytes(bytes.parameters + bytes.optimizer);
-  need.arena_bytes = need.predicted_peak_bytes - need.resident_bytes;
-  need.live_peak_bytes = whole_bytes(bytes.allocated()) - need.resident_bytes;
+  need.arena_bytes = whole_bytes(bytes.allocated()) - need.resident_bytes;
+  need.live_peak_bytes = need.arena_bytes;
   std::vector<std::string> terms;
-  for (const auto& [name, part] : parts_of(bytes)) {
-    need.parts[std::string(name)] = whole_bytes(part);
+  for (const auto& [key, name, part] : parts_of(bytes)) {
+    need.parts[std::string(key)] = whole_bytes(part);
     terms.push_back(fmt::format("{} {}", name, format_bytes(whole_bytes(part))));
   }
   need.arithmetic = fmt::format("{} = {}", format_bytes(need.predicted_peak_bytes), joined(terms, " + "));
@@ -118,7 +123,7 @@ Table memory_table(const RankBytes& bytes) {
   const auto add = [&](std::string_view part, double of_part) {
     table.add({std::string(part), whole_bytes(of_part), of_part / bytes.total()});
   };
-  for (const auto& [name, part] : parts_of(bytes)) add(name, part);
+  for (const MemoryPart& part : parts_of(bytes)) add(part.name, part.bytes);
   add("peak", bytes.total());
   return table;
 }

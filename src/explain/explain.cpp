@@ -82,18 +82,21 @@ void add_work(std::vector<Work>& rows, const Work& key, double flops, int64_t by
   row->bytes = (Size(row->bytes) + bytes).value();
 }
 
-// The nodes that a plan of the graph launches: not views, and not assignments whose value is written in place.
-std::vector<const Node*> launched_nodes(const Graph& graph) {
+// The nodes that a plan of the graph launches: not views, not assignments whose value is written in place, and not what
+// the device's program fuses.
+std::vector<const Node*> launched_nodes(const Graph& graph, const Device* device) {
   const Elision elided = elide_assignments(graph);
   std::vector<const Node*> nodes;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (graph.nodes[i].op->kind != OpKind::kView && !elided.dropped[i]) nodes.push_back(&graph.nodes[i]);
+    const Node& node = graph.nodes[i];
+    if (node.op->kind == OpKind::kView || elided.dropped[i]) continue;
+    if (device == nullptr || !is_fused(*device, work_class_of(node), node.annotations.region)) nodes.push_back(&node);
   }
   return nodes;
 }
 
-void count_work(const Graph& graph, Explanation& explanation) {
-  for (const Node* const node : launched_nodes(graph)) {
+void count_work(const Graph& graph, const Device* device, Explanation& explanation) {
+  for (const Node* const node : launched_nodes(graph, device)) {
     if (node->annotations.phase == Phase::kSetup) continue;
     const Signature signature = signature_of(graph, *node);
     const double flops = flops_of(signature);
@@ -172,7 +175,7 @@ void decide_kernels(const Prepared& prepared, Explanation& explanation) {
   std::map<std::string, int64_t> nodes;
   std::map<std::string, int64_t> launches;                    // text of a signature -> launches per step
   std::vector<std::pair<std::string, Signature>> signatures;  // distinct, in the order of the graph
-  for (const Node* const node : launched_nodes(graph)) {
+  for (const Node* const node : launched_nodes(graph, &prepared.device)) {
     Signature signature = signature_of(graph, *node);
     std::string text = signature.text();
     if (node->annotations.phase != Phase::kSetup) ++launches[text];
@@ -312,7 +315,7 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   if (log.outcomes.back().backward > 0) explanation.model_flops_backward = 2 * explanation.model_flops_forward;
   explanation.recompute = prepared ? prepared->recompute.text : config.recompute;
   explanation.composites = composite_uses(config, prepared ? prepared->recompute.rule : recompute_rule(config), log);
-  count_work(graph, explanation);
+  count_work(graph, prepared ? &prepared->device : nullptr, explanation);
   explanation.rank = step_of_rank(config, graph);
   explanation.constants = constant_uses(graph);
   if (!prepared) return explanation;

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/json_path.h"
+#include "base/ranges.h"
 #include "distribution/moments.h"
 #include "export/formats.h"
 #include "record/metrics.h"

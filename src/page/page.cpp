@@ -11,6 +11,7 @@
 
 #include "analysis/finding.h"
 #include "analysis/memory_ledger.h"
+#include "base/ranges.h"
 #include "distribution/verdict.h"
 #include "page/points.h"
 #include "page/sentences.h"

@@ -262,8 +262,9 @@ std::string attention_alone(Points points) {
   const Point* longest = nullptr;
   for (const Point& point : points) {
     if (point.option("model") != "attention") continue;
-    ++all;
-    fitting += point.record->status == Status::kOk ? 1U : 0U;
+    const bool fits = point.record->status == Status::kOk;
+    all += fits || point.record->status == Status::kOutOfMemory ? 1U : 0U;
+    fitting += fits ? 1U : 0U;
     if (point.time() != nullptr && (longest == nullptr || point.time()->median > longest->time()->median))
       longest = &point;
   }

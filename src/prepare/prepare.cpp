@@ -47,23 +47,20 @@ void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, 
   prepared.plan = std::move(plan);
 }
 
-// Removes the launches that the program fuses with softmax: scaling and masking in Megatron. Their buffers stay.
+// Removes the launches that the device's program fuses. Their buffers stay.
 void drop_fused(const Device& device, Plan& plan) {
-  if (!device.launch_times || device.launch_times->program() != Program::kMegatron) return;
-  const auto is_fused = [](const PlanStep& step) {
-    return step.work_class == WorkClass::kElementwise && !step.region.range.empty();
-  };
+  const auto drops = [&](const PlanStep& step) { return is_fused(device, step.work_class, step.region); };
   std::vector<int> moved;  // the new index of each step; that of the step after it if it is removed
   int kept = 0;
-  for (const PlanStep& step : plan.steps) moved.push_back(is_fused(step) ? kept : kept++);
+  for (const PlanStep& step : plan.steps) moved.push_back(drops(step) ? kept : kept++);
   std::erase_if(plan.actions, [&](const Action& action) {
-    return action.kind == Action::Kind::kStep && is_fused(plan.steps[static_cast<size_t>(action.index)]);
+    return action.kind == Action::Kind::kStep && drops(plan.steps[static_cast<size_t>(action.index)]);
   });
   for (Action& action : plan.actions) {
     if (action.kind == Action::Kind::kStep) action.index = moved[static_cast<size_t>(action.index)];
   }
   plan.peak_step = std::min(moved[static_cast<size_t>(plan.peak_step)], kept - 1);
-  std::erase_if(plan.steps, is_fused);
+  std::erase_if(plan.steps, drops);
 }
 
 // Computes everything that depends on the kernel choices.
@@ -90,6 +87,11 @@ bool may_fit_with_less_workspace(const Prepared& prepared) {
 }
 
 }  // namespace
+
+bool is_fused(const Device& device, WorkClass work_class, const Region& region) {
+  return device.launch_times && device.launch_times->program() == Program::kMegatron &&
+         work_class == WorkClass::kElementwise && !region.range.empty();
+}
 
 Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
                  const PrepareOptions& options) {

@@ -46,6 +46,9 @@ struct PrepareOptions {
 Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
                  const PrepareOptions& options = {});
 
+// True for launches that the device's program fuses with softmax: scaling and masking in Megatron.
+bool is_fused(const Device& device, WorkClass work_class, const Region& region);
+
 // The graph for a configuration that its device cannot run; --recompute auto counts as none.
 Graph graph_without_device(const RunConfig& config, const PassObserver& observer);
 

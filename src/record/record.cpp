@@ -14,6 +14,7 @@
 #include "base/machine_state.h"
 #include "base/proc_text.h"
 #include "base/random.h"
+#include "base/ranges.h"
 #include "config/fields_json.h"
 #include "config/label.h"
 #include "data/json_documents.h"

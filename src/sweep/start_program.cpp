@@ -59,7 +59,9 @@ pid_t start_program(std::vector<std::string> words, const ProgramStreams& stream
     if (forked == 0) execute(words, streams, problem.writing(), parent);
     return forked;
   }();
-  if (child < 0) throw Error::format("cannot start {} ({})", quote(words.front()), std::strerror(errno));
+  if (child < 0)
+    throw Error::format("cannot start {} ({}); end other programs, or raise `ulimit -u`", quote(words.front()),
+                        std::strerror(errno));
   problem.close_writing();
   int error = 0;
   ssize_t count = 0;
