@@ -70,8 +70,8 @@ PointAnswer demonstrate_accumulation() {
                   "elements, whether they are widened before or during the addition.",
                   kDocumentTerms, after_document[0], after_document[1], after_document[2]));
   answer.say(fmt::format(
-      "float16(0.01) is {:.7f}: a float32 sum of such elements is nearly exact, but adds a different number. A float16 "
-      "sum also rounds every addition, and stops growing once 0.01 is less than half a unit in its last place.",
+      "float16(0.01) is {:.7f}: a float32 sum adds such elements almost exactly, but they are not 0.01. A float16 sum "
+      "also rounds every addition, and stops growing once 0.01 is less than half a unit in its last place.",
       half_element));
   answer.show(std::move(sums));
   answer.show(std::move(elements));

@@ -1,4 +1,4 @@
-// The toy model of the source documents' exercise, under autocast.
+// Runs the toy model from an exercise in the source documents under autocast.
 #include <fmt/format.h>
 
 #include <algorithm>

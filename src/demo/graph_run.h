@@ -1,4 +1,4 @@
-// GraphRun: a small graph on the CPU, with sources and outputs as numbers.
+// GraphRun: runs a small graph on the CPU; its sources are written, and its outputs read, as doubles.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Layer norm of rows that grow until float16 cannot represent their squares.
+// Runs layer norm on rows whose values grow until float16 cannot represent their squares.
 #include <fmt/format.h>
 
 #include <array>
@@ -85,7 +85,7 @@ PointAnswer demonstrate_layer_norm() {
   }
   PointAnswer answer{.name = "demo layernorm"};
   answer.say(fmt::format(
-      "Layer norm in float16 overflows where |x - mean| exceeds 255.9, here from a largest |x| of {} on: "
+      "Layer norm in float16 overflows where |x - mean| exceeds 255.9, here once the largest |x| is {}: "
       "the square is above 65504, the variance is infinite, and y is all zeros. bfloat16 has the exponent range of "
       "float32 and does not overflow, but is less accurate.",
       overflows_at));

@@ -178,8 +178,8 @@ void Executor::enqueue(Marks marks) {
 
 Timeline Executor::run(Marks marks) {
   Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
-  // The step is recorded only after its first run, because kernels and libraries load code then, and a recording must
-  // not include that.
+  // The step is recorded only after its first run: in that run, kernels and libraries load code, which a recording must
+  // not include.
   if (recording_ == nullptr && backend_.records_steps()) {
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
     LAPTIME_CHECK(recording_ != nullptr, "{} cannot record steps", backend_.name());

@@ -27,8 +27,8 @@ struct StepHooks {
 struct SamplingRequest {
   StoppingRule rule;
   bool fixed = false;  // a fixed number of samples; each is one step, however short
-  // From the second step on, every launch is marked if the marks are expected to take less than this fraction of a
-  // step, and steps do not run from a recording.
+  // From the second step on, every launch is marked, unless the device replays recorded steps or the marks are expected
+  // to take this fraction of a step or more.
   double launch_marks_below = 0;
   ReportedTime reported{};
   Seconds mark{};            // the time that marking one launch takes

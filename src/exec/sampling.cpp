@@ -25,9 +25,9 @@ void SampleSeries::add(Timeline step) {
   decide();
 }
 
-// The reported part of a batch should fill kShortestSample. If it is a small part of the step, that could take far
-// longer than the budget, which is checked only between batches, so whole steps may fill kShortestSample no more than
-// ten times.
+// A batch has enough steps for their reported parts to fill kShortestSample. If these parts are a small fraction of the
+// steps, such a batch could take far longer than the budget, which is checked only between batches. A batch therefore
+// takes at most about ten times kShortestSample.
 void SampleSeries::choose_batch(Seconds reported, Seconds whole) {
   constexpr double kMostTimes = 10;
   sampling_.steps_per_sample =

@@ -53,7 +53,7 @@ class SampleSeries {
   Sampling sampling_;
   std::vector<double> sums_;  // reported seconds of each batch of steps_per_sample steps
   std::vector<double> ends_;  // seconds from the start of the first step to the end of each batch
-  Seconds sum_{};             // sum for the current batch
+  Seconds sum_{};             // reported seconds of the current batch so far
   int64_t steps_in_batch_ = 0;
   int64_t steps_before_batches_ = 0;  // steps that ran before the first batch
   bool is_done_ = false;

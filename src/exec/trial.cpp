@@ -45,7 +45,7 @@ void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
 
 Signature with_smaller_batch(const Signature& signature, double flops) {
   const double all = flops_of(signature);
-  // In other ops, inputs with fewer than three axes may also depend on the batch size.
+  // In ops other than contractions, inputs with fewer than three axes may also depend on the batch size.
   if (signature.op->kind != OpKind::kContraction || all <= flops ||
       signature.op->infer(signature.attributes, signature.in) != signature.out)
     return signature;

@@ -17,7 +17,7 @@ struct AdviceParts {
   bool compile_mode = true;   // compile mode, if that fits or is faster
   bool launch_bound = false;  // whether launching the kernels takes longer than running them
   bool largest_sizes = false;
-  MemoryExcess excess{};  // replaces the plan in the search for the largest sizes
+  MemoryExcess excess{};  // sizes for which it returns a value are not planned in the search for the largest sizes
 };
 
 // Called with the name of each stage, which may take seconds; returns false to end the search for advice.

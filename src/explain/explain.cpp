@@ -260,7 +260,7 @@ struct PassLog {
         std::erase_if(whole, [](std::string_view name) { return find_op(name)->casts_by_input; });
       if (pass == "decompose" || pass == "split_rows") add_composites(after, whole);
       outcomes.push_back(outcome_of(pass, after));
-      // The last graph with a backward decides; cut_forward removes it.
+      // The result is that of the last graph with a backward phase, because cut_forward removes this phase.
       if (outcomes.back().backward > 0) saved = saved_bytes(after);
     };
   }

@@ -14,7 +14,7 @@
 
 namespace laptime {
 
-// Contains one trivially copyable struct that lists its fields (base/fields.h), from which its text is made.
+// Contains one trivially copyable struct; text() prints the fields that the struct lists (base/fields.h).
 class Attributes {
  public:
   Attributes() = default;

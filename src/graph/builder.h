@@ -21,8 +21,8 @@ class Builder {
   ValueId source(const std::string& name, const TensorType& type, Role role);
 
   // Adds a node, determines the types, layouts and storages of its outputs, and returns them. If a view op needs a
-  // contiguous input, a copy is inserted. For a constant that is already in the graph, returns the existing values, and
-  // for a view that changes nothing, its input.
+  // contiguous input, a copy is inserted. Returns the existing values of a constant that is already in the graph, and
+  // the input of a view that changes nothing.
   std::vector<ValueId> emit(const OpCard& op, const Attributes& attributes, std::span<const ValueId> inputs);
   // For ops with one output.
   ValueId emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs);
@@ -58,8 +58,8 @@ class Builder {
     size_t length_;
     Region outer_;
   };
-  // Enters a submodule of the current module. The outermost module of the layer, or else of the model, becomes the
-  // region's part.
+  // Enters a submodule of the current module. The region's part is the outermost module of the layer or, outside the
+  // layers, of the model.
   [[nodiscard]] Scoped scope(const std::string& module);
   // Enters a range within the current range; the scope stays the same. Profiles and traces group by ranges.
   [[nodiscard]] Scoped range(const std::string& name);

@@ -40,8 +40,8 @@ struct Signature {
   std::vector<TensorType> in;
   std::vector<TensorType> out;
 
-  // Key under which a kernel choice is stored: "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])". Of
-  // an offset it states the remainder within a memory line, so that equal slices of a tensor have one key.
+  // Key under which a kernel choice is stored: "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])".
+  // Offsets are reduced modulo a memory line, so that equally aligned slices of a tensor share a key.
   std::string text() const;
 };
 Signature signature_of(const Graph& graph, const Node& node);

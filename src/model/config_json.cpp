@@ -23,8 +23,8 @@ namespace {
 
 constexpr int64_t kMaxInteger = 1 << 30;
 
-// A model_type, and the keys under which it stores the properties that all families have. Missing keys take the
-// defaults of the configuration classes in transformers.
+// A model family: its model_type, and the keys of the properties that all families have. Missing keys take the defaults
+// of the configuration classes in transformers.
 struct Family {
   std::string_view model_type;
   std::string_view architecture;
@@ -37,7 +37,7 @@ struct Family {
   std::string_view positions = "max_position_embeddings";
   std::string_view eps = "rms_norm_eps";
   std::string_view activation = "hidden_act";
-  int64_t default_positions = 2048;  // a larger value of the class gives the same context
+  int64_t default_positions = 2048;  // larger defaults are not listed, because default_context() is at most 2048
   double default_eps = 1e-6;
   int64_t default_kv_heads = 0;  // 0: the number of heads
   int64_t default_head_dim = 0;  // 0: hidden size / number of heads
@@ -134,7 +134,7 @@ class Reader {
     read_.insert(std::string(key));
     return json_.has(key);
   }
-  // A positive integer, up to the maximum of the option with this flag if there is one.
+  // A positive integer; if `flag` names an option, at most the maximum of that option.
   int64_t integer(std::string_view key, std::string_view flag = {}) {
     read_.insert(std::string(key));
     const std::optional<Option> option = find_option<RunConfig>(flag);
@@ -201,7 +201,7 @@ class Reader {
     if (std::ranges::find(words, word) == words.end())
       refuse(key, quote(word), fmt::format("{} computes {}", family_.model_type, words.front()));
   }
-  // Throws Error if `key` is present and differs from `value`, which gpt_neox takes from `own_key` or by default.
+  // Throws Error if `key` is present and differs from `value`, which gpt_neox reads from `own_key` or takes by default.
   void refuse_unless(std::string_view key, std::string_view own_key, double value) {
     if (const double found = number_or(key, value); found != value)
       refuse(key, fmt::format("{}", found),
@@ -240,7 +240,7 @@ class Reader {
   }
 
   void read_llama(ModelConfig& model) {
-    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: num_heads
+    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null means num_heads
     const int64_t kv_heads =
         integer_or("num_key_value_heads", is_usual ? family_.default_kv_heads : model.num_heads, "num-kv-heads");
     if (model.num_heads % kv_heads != 0)
@@ -283,7 +283,7 @@ class Reader {
     return any;
   }
 
-  // Limits the context to the sliding window if any layer has one; within it, attention is full.
+  // Limits the context to the sliding window if any layer has one; attention is full in contexts up to that length.
   void read_window(ModelConfig& model) {
     const bool has_windows = family_.default_window > 0;
     if (!has_windows) {

@@ -19,7 +19,7 @@ bool has_weights(const fs::path& folder) {
   return fs::exists(folder / kWeightsFile) || fs::exists(folder / kWeightsIndex);
 }
 
-// A file of weights under another name, such as an adapter, or a shard without its index; empty if there is none.
+// The name of another .safetensors file, such as an adapter or a shard without its index; empty if there is none.
 std::string other_weights(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     std::string name = entry.path().filename().string();

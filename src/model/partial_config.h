@@ -16,7 +16,7 @@ class PartialConfig {
   std::optional<NamedModel> named{};  // set if the model's name describes a whole model
   std::string invalid;                // why the point is invalid; empty if no reason has been found so far
 
-  // Protects a field of `config` from being filled in.
+  // Marks a field of `config` as given, so that fill() does not change it.
   template <class T>
   void mark_given(const T& field) {
     given_.insert(&field);

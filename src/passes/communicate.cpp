@@ -16,9 +16,9 @@ namespace laptime {
 namespace {
 
 constexpr size_t kNoBucket = static_cast<size_t>(-1);
-// Buckets of gradients, or of updated parameters, that are under way at once. Whole gradients and workspaces live until
-// the wait, so this bounds their memory; two leave the communication queue busy while the step computes the next
-// bucket.
+// Maximum number of buckets of gradients, or of updated parameters, in flight at once. Whole gradients and workspaces
+// live until the wait, so the limit bounds their memory; two buckets keep the communication queue busy while the step
+// computes the next bucket.
 constexpr size_t kBucketsInFlight = 2;
 
 bool communicates(const Node& node) { return node.op->kind == OpKind::kCommunication; }
@@ -290,7 +290,7 @@ class Communicate {
     }
   }
 
-  // The new value that a node in `uses` reads for the old `value`. Repeats the views and copies of gathered values that
+  // The new value that a node in `uses` reads in place of `value`. Repeats the views and copies of gathered values that
   // these uses do not have yet.
   ValueId read(ValueId value, const std::vector<size_t>& uses) {
     const NodeId producer = from().value(value).producer;
@@ -335,7 +335,7 @@ class Communicate {
   std::vector<Pending> pending_;
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;                       // old value -> its bucket
-  std::vector<size_t> reductions_;                      // buckets other than gathers, in the order of their start
+  std::vector<size_t> reductions_;                      // buckets other than gathers, in the order in which they start
   std::map<size_t, size_t> started_;                    // use -> bucket
   std::map<size_t, size_t> use_of_bucket_;              // bucket -> use
   std::map<std::pair<size_t, ValueId>, ValueId> made_;  // use, old value -> gathered value, or a view or copy of one

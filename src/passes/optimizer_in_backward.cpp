@@ -59,8 +59,8 @@ class Scheduler {
   const std::vector<size_t>& others() const { return others_; }  // nodes that do not belong to the optimizer
   const std::vector<ParameterUpdate>& updates() const { return updates_; }
 
-  // Tries several schedules and returns the one with the lowest peak. Each update runs once its gradient is complete
-  // and the update keeps live bytes within a limit; bisection finds the lowest limit that a schedule can meet. The last
+  // Tries several schedules and returns the one with the lowest peak. In each schedule, an update runs as soon as it is
+  // ready and live bytes stay within a limit. Bisection finds the lowest limit that a schedule can meet. The last
   // schedule tried runs all updates at the end.
   Schedule best() const {
     Schedule best = schedule(kNoLimit);

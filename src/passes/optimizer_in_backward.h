@@ -1,4 +1,4 @@
-// optimizer_in_backward: updates each parameter in backward, so that gradients are not all kept until the end.
+// optimizer_in_backward: updates each parameter in backward, so that not all gradients are kept until the end.
 #pragma once
 
 #include "graph/graph.h"

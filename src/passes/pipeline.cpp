@@ -26,7 +26,7 @@ Graph release_variables(Graph graph) {
   return graph;
 }
 
-// The composites that are whole when autocast runs: those to keep, and those whose casts depend on autocast's types.
+// Composites that stay whole until autocast runs: options.keep, and those whose casts depend on autocast's types.
 std::vector<std::string> kept_for_autocast(const Graph& model, const PipelineOptions& options) {
   std::vector<std::string> keep = options.keep;
   for (const Node& node : model.nodes) {

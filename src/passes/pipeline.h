@@ -17,7 +17,7 @@ struct PipelineOptions {
   std::vector<std::string> keep;  // names of composites that are not lowered
   std::optional<DType> lower;     // autocast's lower type; none: no autocast
   bool forward_only = false;      // keep only forward and the values that it saves for backward
-  // Fold casts and sums into ops, keep no value alive by a variable, and compute gradients of weights first.
+  // Fold casts and sums into ops, let no variable keep a value alive, and compute gradients of weights first.
   bool compile = false;
   SharedCasts shared_casts = SharedCasts::kFold;
   bool pad_rows = false;      // align the rows of results such as logits

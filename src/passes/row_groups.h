@@ -1,5 +1,5 @@
-// Row groups: a composite runs forward and backward for one group of rows at a time, so that the values between forward
-// and backward exist for only one group.
+// Row groups: a composite runs forward and backward for one group of rows at a time, so that the values saved for
+// backward exist for only one group at a time.
 #pragma once
 
 #include "graph/graph.h"

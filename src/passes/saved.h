@@ -8,8 +8,8 @@
 
 namespace laptime {
 
-// Every storage that exists before the step or is written by forward, and that backward reads, except parameters and
-// their stored copies, gradients and optimizer states. Each is listed once, in the order of creation.
+// The storages that backward reads and that exist before the step or are written by forward, in the order of creation.
+// Excludes parameters and their stored copies, gradients, and optimizer states.
 std::vector<StorageId> saved_storages(const Graph& graph);
 // The bytes of the saved storages that exist when backward begins.
 int64_t saved_bytes(const Graph& graph);

@@ -210,7 +210,7 @@ class Planner {
       const std::string& variable = value.annotations.held_by;
       if (variable.empty() || !value.producer.valid()) continue;
       const ValueId id{static_cast<int32_t>(i)};
-      if (variable.starts_with(':')) {  // in no function
+      if (variable.starts_with(':')) {  // the variable belongs to no function
         extend(operand_of(id).buffer, end_of_forward(producing_step(id)));
         continue;
       }

@@ -31,12 +31,12 @@ constexpr double kFusedHost = 0.3;
 constexpr double kCausalShare = 0.5;  // fraction of attention that remains under a causal mask
 // Passes over the stored scores for each product of attention: one by the product itself, and one by softmax.
 constexpr double kScorePasses = 2;
-constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
-constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
-constexpr double kOverlap = 4;           // p of the p-norm of device and host time, which is nearly their maximum
-// The rates of laptime's kernels, fitted to its steps on an H100 (docs/records/h100.jsonl): shares of the bandwidth in
-// compile and in eager mode, and the rate of 16-bit products relative to that of PyTorch. Processors limit eager
-// kernels, so these reach a larger share on machines with more processors for their bandwidth.
+constexpr double kStoredScoreBytes = 4;
+constexpr double kNarrowHead = 64;  // head width below which exponentials, not products, limit attention
+constexpr double kOverlap = 4;      // p of the p-norm of device and host time, which is nearly their maximum
+// Rates of laptime's kernels, fitted to its steps on an H100 (docs/records/h100.jsonl): fractions of the bandwidth in
+// compile and in eager mode, and the speed of 16-bit products relative to PyTorch. The processors limit eager kernels,
+// which therefore reach a larger fraction on machines with more processors per byte/s of bandwidth.
 constexpr double kOwnBandwidth = 0.875;
 constexpr double kOwnEagerBandwidth = 0.35;
 constexpr double kOwnEagerRate = 8.9e9;  // bytes per second of a processor

@@ -50,11 +50,11 @@ double unaligned_bytes(const Operands& in, const Operands& out) {
   return bytes;
 }
 
-// How far known times of a program on one device deviate from predictions; `figures` is 0 if there are none.
+// How far known times of a program on one device deviate from predictions; `figures` is 0 if no time is known.
 const KnownRuns& known_runs(const DataSheet& machine, Program program, Mode mode);
 
-// True if one optimizer launch of the program updates many tensors, as foreach and fused optimizers do. laptime groups
-// nothing.
+// True if one optimizer launch of the program updates many tensors, as foreach and fused optimizers do. laptime never
+// groups updates.
 inline bool groups_updates(Program program, Optimizer optimizer) {
   return program != Program::kLaptime && optimizer == Optimizer::kTorch;
 }
@@ -88,13 +88,13 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 //   only, so for 32-bit values laptime stores the scores and computes the masked ones too;
 // - bytes move at a fraction of the bandwidth, and faster if they fit in the cache;
 // - the host launches kernels while the device runs earlier ones, so a step takes about the longer of the two times.
-// The reached rates are those of PyTorch and Megatron. laptime's kernels reach others.
+// The reached rates are those of PyTorch and Megatron; laptime's kernels have rates of their own.
 class LaunchTimes {
  public:
   // `product_peak` is the FLOP/s of contractions and attention in their type. If the machine has reached rates, this is
   // the figure of the data sheet, because the rates are shares of that figure; otherwise it is the measured figure or,
-  // if there is none, that of the data sheet. All other ops run at the float32 peak. On some machines the peak does not
-  // tell whether products run in tf32, because it equals that of float32.
+  // if there is none, that of the data sheet. All other ops run at the float32 peak. `is_tf32` states whether
+  // products run in tf32, because on some machines the tf32 peak equals the float32 peak.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
               bool is_causal = true, bool is_tf32 = false, bool groups_updates = false);
 

@@ -113,7 +113,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   double reduction = 0;
   const auto micro_batches = static_cast<double>(step.micro_batches);
   const Exchange exchange = exchange_of(times.program(), step);
-  double scatters = 1;  // of each gradient, per step
+  double scatters = 1;  // reduce-scatters of each gradient per step
   if (layout.shard == Shard::kParameters) {
     const double scattered = exchange.reduces_once ? 0 : exchange.reduced_bytes;
     const double gathered = links.gather((2 * exchange.gathered_bytes + scattered) * share, group, layout.tensor);

@@ -31,7 +31,7 @@ struct ParallelStep {
   int64_t micro_batches = 1;  // per rank and step
   double tokens = 0;          // per rank and micro-batch
   double d_model = 0;
-  double kv_width = 0;           // total width of the keys, and likewise of the values
+  double kv_width = 0;           // width of the keys of all heads, and also of their values
   double parameters = 0;         // in the whole model
   double value_bytes = 2;        // of an activation: 2 with autocast, otherwise 4
   double network_bandwidth = 0;  // bytes/s per node and direction; 0: from the machine file
@@ -68,8 +68,8 @@ struct ParallelTime {
 //   (Liu et al. 2023). They share parameters and gradients as data-parallel ranks do.
 // - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch. ZeRO-2 scatters
 //   gradients in each micro-batch too. Otherwise, and always in laptime, gradients are reduced once per step. Ranks
-//   that divide no state then gather the sums; without FSDP, others gather the updated parameters. A ring moves (n - 1)
-//   / n of the bytes through each link. Computation hides all but a fraction of this communication.
+//   that divide no state then gather the sums; ranks that divide states gather the updated parameters, except with
+//   FSDP. A ring moves (n - 1) / n of the bytes through each link. Computation hides a part of this communication.
 // Throws Error if there are several ranks and the machine file describes no links.
 ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, const RankWork& work,
                            const ParallelStep& step);

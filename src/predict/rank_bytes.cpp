@@ -69,7 +69,7 @@ double layers_of_first_rank(double layers, double layer_work, double head_work, 
   return std::min(layers, std::floor(share / layer_work) + 1);
 }
 
-// Peak bytes from the backward of the first layer on, beyond the gradients or shards of gradients that a rank keeps.
+// Peak bytes once backward has reached the first layer, beyond the gradients or shards of gradients that a rank keeps.
 // `late` is this peak for a rank that reduces nothing. A rank that keeps shards holds the whole last bucket until it
 // is reduced.
 double late_peak(double late, const StoredTypes& stored, Shard shard, double sharers) {
@@ -99,8 +99,8 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   RankBytes bytes;
   bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
   const double whole_gradients = of_gradient * parameters;
-  // Between micro-batches, a pipeline rank keeps gathered parameters. It reduces gradients after the last one, as all
-  // ranks do if gradients are reduced once per step; each sum is freed once it is reduced.
+  // A pipeline rank keeps gathered parameters between micro-batches, and reduces gradients after the last micro-batch.
+  // Until then it holds whole gradients, as all ranks do that reduce once per step; reducing a gradient frees it.
   const bool accumulates = step.micro_batches > 1;
   const bool keeps_stage = accumulates && layout.shard == Shard::kParameters && layout.pipeline > 1;
   const bool adds_to_whole = keeps_stage || (accumulates && stored.reduces_once);

@@ -16,7 +16,7 @@ struct PlannedActivations {
   double layer = 0;            // kept by each layer from forward to backward
   double working = 0;          // peak bytes beyond what all layers keep, while a layer runs
   double loss = 0;             // peak bytes beyond what all layers keep, while head and loss run
-  double late = 0;             // peak bytes beyond all gradients, from the backward of the first layer on
+  double late = 0;             // peak bytes beyond all gradients, once backward has reached the first layer
   bool stores_copies = false;  // 16-bit copies of parameters outlive the step
 };
 
@@ -37,14 +37,14 @@ struct StoredTypes {
   double logit_bytes = 10;         // per logit at the peak of the loss; 0: the loss is computed tile by tile
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
-  bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
+  bool balances_stages = false;    // pipeline ranks get equal work of layers and head, not equal numbers of layers
   double live_parameters = 0;  // number of gathered parameters kept for reuse; 0: those of two layers and the embedding
-  double gathered_bytes = 0;   // of a gathered parameter; 0: those of an activation
+  double gathered_bytes = 0;   // per gathered parameter; 0: as many as per activation
   bool reduces_once = false;   // each rank adds up whole gradients and reduces them once per step
   double bucket_bytes = 0;     // bytes of gradients that wait to be reduced
   double last_bucket = 0;      // bytes of gradients that are reduced together once backward has ended
   bool receives_gradients = false;  // a reduction needs memory for the gradients of the other ranks
-  int64_t most_sharers = 0;  // ranks that divide a sharded tensor, at most (HSDP: those of a node); 0: all of them
+  int64_t most_sharers = 0;  // maximum ranks that divide a sharded tensor (HSDP: the ranks of a node); 0: no limit
   std::optional<PlannedActivations> planned{};  // known from a plan: replaces all terms of activations and of the loss
 };
 

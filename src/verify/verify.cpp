@@ -266,7 +266,7 @@ class PrecisionRun {
     }
   }
 
-  // Sets weights that differ only by rounding to their reference values, so that later steps remain comparable.
+  // Replaces weights that differ only by rounding with the reference values, so that later steps remain comparable.
   void undo_rounding(Executor& executor) {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);
@@ -287,7 +287,7 @@ class PrecisionRun {
   const VerifyKernels& kernels_;
   const ReportStage& report_;
   VerifiedFile& file_;
-  std::vector<ParameterSpec> parameters_;  // parameters of the model; only for the folder of a model
+  std::vector<ParameterSpec> parameters_;  // parameters of the model; empty unless the case is a model folder
   std::vector<double> losses_;
   std::vector<double> scales_;  // one per step, if the loss is scaled and the mode is eager
 };

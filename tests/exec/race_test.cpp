@@ -11,7 +11,7 @@ namespace {
 
 using Times = std::vector<std::vector<double>>;
 
-// Candidates with given run times in milliseconds. A candidate without times left repeats its last one.
+// Candidates with given run times in milliseconds. A candidate that has used all its times repeats the last one.
 class Track {
  public:
   explicit Track(Times milliseconds) : milliseconds_(std::move(milliseconds)) { runs.resize(milliseconds_.size()); }

@@ -19,7 +19,7 @@ size_t add_steps(SampleSeries& series, double seconds, size_t most, double growt
   return most;
 }
 
-TEST(SampleSeries, EndsWhenItsRuleStops) {
+TEST(SampleSeries, EndsWhenItsStoppingRuleIsSatisfied) {
   SampleSeries series(StoppingRule(), false);
   EXPECT_EQ(add_steps(series, 0.01, 100), 15U);
   const Sampling sampling = std::move(series).finish(false);
@@ -49,13 +49,13 @@ TEST(SampleSeries, ShortStepsShareASample) {
 }
 
 // The first third of each step is reported.
-TEST(SampleSeries, GroupsStepsByTheirReportedPart) {
+TEST(SampleSeries, BatchSizeDependsOnTheReportedPart) {
   SampleSeries series(StoppingRule(), false, [](const Timeline& step) { return step.total() / 3; });
   add_steps(series, 0.003, 1000);
   EXPECT_EQ(std::move(series).finish(false).steps_per_sample, 5);
 }
 
-TEST(SampleSeries, DoesNotGroupLongStepsWithAShortReportedPart) {
+TEST(SampleSeries, DoesNotBatchLongStepsWithAShortReportedPart) {
   SampleSeries series(StoppingRule({.budget = Seconds{1}}), false, [](const Timeline&) { return Seconds{1e-6}; });
   EXPECT_LT(add_steps(series, 0.1, 3000), 20U);
   EXPECT_EQ(std::move(series).finish(false).steps_per_sample, 1);

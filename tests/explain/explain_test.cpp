@@ -69,7 +69,7 @@ TEST(Explain, CountsParametersAndModelFlops) {
   EXPECT_EQ(backward->flops, small.model_flops_backward);
 }
 
-TEST(Explain, StatesNoBackwardFlopsWithoutBackward) {
+TEST(Explain, OmitsBackwardFlopsIfThePassHasNoBackward) {
   for (const char* const pass : {"forward", "inference"}) {
     const Explanation explanation = explain(tiny({{"pass", pass}}), {});
     EXPECT_FALSE(explanation.model_flops_backward.has_value()) << pass;
@@ -99,10 +99,10 @@ TEST(Explain, CountsTheLaunchesOfThePlan) {
   EXPECT_EQ(nodes, plan.setup.size() + plan.steps.size());
 }
 
-TEST(Explain, StatesTheStepOfOneRank) {
+TEST(Explain, DescribesTheStepOfOneRank) {
   EXPECT_FALSE(explain(tiny(), {}).rank.has_value());
   for (const Shard shard : {Shard::kNone, Shard::kOptimizer}) {
-    ResolvedPoint point(tiny({{"batch", "4"}}));  // on a machine without MPI, a point with ranks would be refused
+    ResolvedPoint point(tiny({{"batch", "4"}}));  // without ranks, which machines without MPI reject
     point.config.ranks = 2;
     point.config.shard = shard;
     const Explanation explanation = explain(point, {});
@@ -110,7 +110,7 @@ TEST(Explain, StatesTheStepOfOneRank) {
     EXPECT_EQ(explanation.rank->shard, name_of(shard));
     EXPECT_EQ(explanation.rank->batch_size, 2);
     EXPECT_EQ(explanation.rank->context_length, 18);
-    // A rank sends half of each gradient twice, or half of it and half of the parameter; and its part of the loss.
+    // A rank sends its part of the loss, and half of each gradient twice, or half of the gradient and of the parameter.
     EXPECT_EQ(explanation.rank->sent_bytes, 4 * explanation.parameters + 4);
     EXPECT_EQ(2 * find_work(explanation.kinds, "forward", "contraction")->flops, explanation.model_flops_forward);
   }
@@ -224,7 +224,7 @@ TEST(Explain, PredictsTheMemoryOfThePlan) {
   EXPECT_EQ(explain(tiny({{"dtype", "bfloat16"}, {"pass", "forward"}}), {}).memory->saved_bytes, 474'276);
 }
 
-TEST(Explain, SavedBytesAreThoseOfTheTrace) {
+TEST(Explain, SavedBytesMatchTheTrace) {
   for (const Shard shard : {Shard::kNone, Shard::kParameters}) {
     for (const char* const dtype : {"float32", "bfloat16"}) {
       ResolvedPoint point(tiny({{"batch", "4"}, {"dtype", dtype}}));
@@ -267,7 +267,7 @@ TEST(Explain, ListsCompositesThatStayWhole) {
     ASSERT_NE(loss, nullptr);
     EXPECT_EQ(loss->whole, row.whole);
   }
-  // Autocast sees the norms whole, and eager mode then lowers them.
+  // The norms are still whole when autocast runs; eager mode lowers them afterwards.
   for (const char* mode : {"eager", "compile"}) {
     const Explanation narrow = explain(tiny({{"mode", mode}, {"dtype", "bfloat16"}}), {});
     ASSERT_NE(find_composite(narrow, "rms_norm"), nullptr);

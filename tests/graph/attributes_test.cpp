@@ -13,7 +13,7 @@ TEST(Attributes, PrintTheirFields) {
   EXPECT_EQ(Attributes().text(), "");
   EXPECT_EQ(Attributes(SliceAttributes{1, 2, 3, 4}).text(), "axis=1 begin=2 size=3 step=4");
   EXPECT_EQ(Attributes(ReshapeAttributes{{2, 3}}).text(), "shape=[2, 3]");
-  // The next larger double has another text: texts are keys of constants and of kernel choices.
+  // Adjacent doubles need different texts, because texts are keys of constants and of kernel choices.
   EXPECT_EQ(Attributes(ScalarAttributes{2.0000000000000004}).text(), "value=2.0000000000000004");
 }
 

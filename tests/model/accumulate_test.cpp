@@ -25,8 +25,8 @@ TEST(Accumulate, TakesNoMemoryInForward) {
   EXPECT_EQ(kept.buffers.size(), plain.buffers.size());
 }
 
-// As in PyTorch, whose clip_grad_norm_ changes the gradients that the next step adds to. With a learning rate of 0, all
-// steps have the same gradients, so the second step clips the sum of these and of clipped gradients that are parallel.
+// The next step adds to the clipped gradients, as after PyTorch's clip_grad_norm_. With a learning rate of 0, all steps
+// compute the same gradients, so the second step clips these plus a clipped copy of them.
 TEST(Accumulate, KeepsClippedGradientsWithoutCopies) {
   RunConfig plain = tiny_config(Edition::k2024);
   plain.lr = 0;

@@ -240,7 +240,7 @@ TEST(ConfigJson, SlidingWindowLimitsTheContext) {
   EXPECT_EQ(parse(qwen).max_context, 128);
 }
 
-TEST(ConfigJson, LayersBeforeMaxWindowLayersDoNotSlide) {
+TEST(ConfigJson, LayersBelowMaxWindowLayersHaveFullAttention) {
   for (const char* const type : {"qwen2", "qwen3"}) {
     Json qwen = llama();
     qwen["model_type"] = type;
@@ -254,7 +254,7 @@ TEST(ConfigJson, LayersBeforeMaxWindowLayersDoNotSlide) {
     EXPECT_EQ(parse(qwen).max_context, 1024) << type;
     qwen["max_window_layers"] = 29;
     EXPECT_FALSE(parse(qwen).max_context.has_value()) << type;
-    qwen["layer_types"] = Json::array({"sliding_attention"});  // decides alone if present
+    qwen["layer_types"] = Json::array({"sliding_attention"});  // overrides max_window_layers
     EXPECT_EQ(parse(qwen).max_context, 1024) << type;
   }
 }
@@ -291,7 +291,7 @@ TEST(ConfigJson, ErrorNamesTheKeyOfAValueOutOfRange) {
   EXPECT_THAT(with(llama(), "attention_dropout", 2), HasSubstr("config.json: 'attention_dropout'"));
   EXPECT_THAT(with(llama(), "num_attention_heads", 5), HasSubstr("'num_attention_heads' is 5"));
   Json neox = gpt_neox();
-  neox["head_dim"] = 16;  // no key of gpt_neox, so it does not excuse the number of heads
+  neox["head_dim"] = 16;  // gpt_neox ignores this key, so the number of heads must divide hidden_size
   EXPECT_THAT(with(neox, "num_attention_heads", 5), HasSubstr("'num_attention_heads' is 5"));
   EXPECT_THAT(with(gpt_neox(), "rope_theta", 5000.0),
               HasSubstr("gpt_neox reads 'rotary_emb_base' instead, here 10000"));

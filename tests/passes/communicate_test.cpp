@@ -85,8 +85,8 @@ TEST(Communicate, ParametersAreGatheredBeforeEachUse) {
   EXPECT_GE(gathers.size(), 6U);
 }
 
-// Whole gradients live until the wait, so a step that waits at its end would hold all of them.
-TEST(Communicate, TwoBucketsOfGradientsAreUnderWayAtMost) {
+// Whole gradients live until the wait, so a step that waited only at its end would hold all of them.
+TEST(Communicate, AtMostTwoGradientBucketsAreInFlight) {
   for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters}) {
     const Graph graph = communicating_step(config_of(shard, "1B"));
     std::set<int32_t> under_way;  // first results of started buckets

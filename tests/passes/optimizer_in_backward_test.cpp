@@ -62,7 +62,7 @@ TEST(OptimizerInBackward, KeepsTheNodesOfAnUpdateTogether) {
   EXPECT_EQ(ops_in_order(graph), (std::vector<std::string>{"square", "neg", "square", "sub", "assign"}));
 }
 
-TEST(OptimizerInBackward, KeepsTheLosses) {
+TEST(OptimizerInBackward, DoesNotChangeTheLosses) {
   for (const Edition edition : kEditions) {
     const RunConfig config = tiny_config(edition);
     for (PipelineOptions passes : {compile_options(config), eager_options(config)}) {

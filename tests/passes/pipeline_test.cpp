@@ -46,7 +46,7 @@ TEST(Pipeline, StepHasThePhasesOfItsPass) {
 }
 
 // transformers' head is an nn.Linear, whose weight gradient arrives contiguous.
-TEST(Eager, GradientOfTheHeadOfTransformersNeedsNoCopy) {
+TEST(Eager, TransformersHeadGradientNeedsNoCopy) {
   for (const Edition edition :
        {Edition::kGpt2Hf, Edition::kLlama, Edition::kQwen2, Edition::kQwen3, Edition::kGptNeox}) {
     const RunConfig config = tiny_config(edition);

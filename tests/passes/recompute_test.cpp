@@ -1,4 +1,4 @@
-// recompute: a step keeps its bits, and forward saves only the values that the recompute rule allows.
+// recompute: results stay bit-identical, and forward saves only the values that the recompute rule allows.
 #include "passes/recompute.h"
 
 #include <gtest/gtest.h>

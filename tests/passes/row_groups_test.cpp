@@ -57,11 +57,11 @@ bool forward_ends_in_head(const Graph& graph) {
   return last_forward < first_of_layers;
 }
 
-TEST(RowGroups, BackwardStaysInTheHeadUntilForwardEnds) {
+TEST(RowGroups, LayerBackwardBeginsAfterForwardEnds) {
   EXPECT_TRUE(forward_ends_in_head(graph_of(row_groups_config())));
 }
 
-TEST(RowGroups, LoweredBackwardStaysInTheHeadUntilForwardEnds) {
+TEST(RowGroups, LayerBackwardBeginsAfterForwardEndsIfOpsAreLowered) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16}) {
     for (const char* lowered : {"linear", "cross_entropy"}) {
       RunConfig config = row_groups_config(dtype);

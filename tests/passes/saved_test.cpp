@@ -114,7 +114,7 @@ TEST(Saved, CompileModeSavesSharedKeyHeadsOnce) {
   EXPECT_LT(saved(4, false) - saved(1, false), keys_and_values);  // eager mode saves repeated heads, like PyTorch
 }
 
-TEST(Saved, ForwardAloneHasTheLossOfAStep) {
+TEST(Saved, ForwardAndInferenceGiveTheLossOfAStep) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);
     Training step(config);

@@ -41,7 +41,7 @@ TEST(StoreCopies, CastsParametersOnlyInSetUp) {
   EXPECT_EQ(count(after, "adamw") + casts, count(before, "adamw"));
 }
 
-TEST(StoreCopies, ChangesNoBitOfAnyStep) {
+TEST(StoreCopies, StepsAreBitIdentical) {
   EXPECT_EQ(bits(small_step(), passes(true)), bits(small_step(), passes(false)));
 }
 

@@ -262,7 +262,7 @@ TEST(Plan, ConstantsAreComputedInSetUpAndKept) {
   EXPECT_EQ(plan.steps.size(), 2U);
 }
 
-TEST(Plan, WorkspaceLivesForItsStep) {
+TEST(Plan, WorkspaceIsAliveOnlyDuringItsStep) {
   Builder build;
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   build.output("y", sum_all(build, exp(build, x)));
@@ -297,7 +297,7 @@ TEST(Plan, EagerVariableKeepsItsValueAlive) {
 
 // A copy in autocast's cache belongs to no function. PyTorch empties the cache when the forward phase of a micro-batch
 // ends, and backward then frees the copy after its last use.
-TEST(Plan, VariableOfNoFunctionDiesWithTheForwardOfItsMicroBatch) {
+TEST(Plan, AutocastCacheKeepsCopiesUntilForwardEnds) {
   Builder build;
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   for (const char* name : {"first", "second"}) {

@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kOwnBandwidth = 0.875;  // of laptime's compiled kernels
+constexpr double kOwnBandwidth = 0.875;  // fraction of the bandwidth that laptime's compiled kernels reach
 
 LaunchWork attention(double positions, int64_t width) {
   return {.kind = LaunchWork::Kind::kAttention,
@@ -55,7 +55,7 @@ TEST(LaunchTimes, LaptimeCopiesUnalignedMatrices) {
   EXPECT_DOUBLE_EQ(kernel(h100.float32, Program::kLaptime), in_float32);
 }
 
-TEST(LaunchTimes, OwnKernelsReachOtherRatesThanPyTorch) {
+TEST(LaunchTimes, LaptimeKernelsHaveTheirOwnRates) {
   const DataSheet b200 = find_machine("b200");
   const auto kernel = [&](const LaunchWork& work, Program program, Mode mode) {
     return LaunchTimes(b200, b200.bfloat16, program, mode).kernel(work);
@@ -65,7 +65,7 @@ TEST(LaunchTimes, OwnKernelsReachOtherRatesThanPyTorch) {
   EXPECT_NEAR(kernel(moving, Program::kLaptime, Mode::kCompile), floor / kOwnBandwidth, 1e-5);
   EXPECT_NEAR(kernel(moving, Program::kPyTorchCompile, Mode::kCompile), floor / b200.reached_bandwidth, 1e-5);
   EXPECT_NEAR(kernel(moving, Program::kLaptime, Mode::kEager), floor / 0.35, 1e-5);
-  const DataSheet l4 = find_machine("l4");  // has enough processors for its bandwidth
+  const DataSheet l4 = find_machine("l4");  // has enough processors for eager kernels to reach the same bandwidth
   EXPECT_DOUBLE_EQ(LaunchTimes(l4, l4.bfloat16, Program::kLaptime, Mode::kEager).kernel(moving),
                    LaunchTimes(l4, l4.bfloat16, Program::kLaptime, Mode::kCompile).kernel(moving));
   const LaunchWork product{.kind = LaunchWork::Kind::kProduct, .flops = 1e14};
@@ -74,7 +74,7 @@ TEST(LaunchTimes, OwnKernelsReachOtherRatesThanPyTorch) {
       1.25, 1e-3);
 }
 
-TEST(LaunchTimes, KnownRunsAreThoseOfTheProgramAndMode) {
+TEST(LaunchTimes, KnownRunsDependOnTheProgramAndMode) {
   DataSheet machine = find_machine("h100");
   machine.laptime_compile = {.figures = 37, .error = 0.05, .low = 0.9, .high = 1.1};
   machine.laptime_eager = {};

@@ -21,7 +21,7 @@ constexpr RankWork kWork{.layer_forward = {1, 0},
                          .ends_backward = {1, 0},
                          .ends_optimizer = {0.2, 0}};
 
-// The model whose bytes are computed by hand; steps state the number of layers.
+// The model whose bytes are computed by hand; each step gives the number of layers.
 const ModelConfig kModel{.d_model = 1000, .d_ff = 4000, .num_heads = 10, .vocab_size = 1000};
 
 DataSheet machine() { return find_machine("h100"); }
@@ -111,10 +111,10 @@ TEST(ParallelTime, WiderValuesMoveMoreBytes) {
               kExposed * 2 * parameters / link, 1e-12);
 }
 
-TEST(ParallelTime, EachProgramExchangesItsTypes) {
+TEST(ParallelTime, ExchangedBytesDependOnTheProgram) {
   const DataSheet sheet = machine();
   constexpr double kExposed = 0.3;
-  // Bytes per parameter in a step with autocast, and the number of collective operations.
+  // A step with autocast exchanges `bytes` per parameter in `operations` collective operations.
   const auto expect = [&](Program program, Shard shard, int64_t micro_batches, double bytes, double operations) {
     ParallelStep step = step_of(2, {.ranks = 8, .shard = shard});
     step.micro_batches = micro_batches;
@@ -276,7 +276,7 @@ TEST(RankBytes, ReplicatedGradientsNeedBuckets) {
   EXPECT_DOUBLE_EQ(gathered(Shard::kNone) - gathered(Shard::kOptimizer), 4e9);
 }
 
-TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
+TEST(RankBytes, PeakIsAtStartOrEndOfBackwardIfGradientsAreFreed) {
   ParallelStep step = step_of(10);
   const StoredTypes frees{.frees_gradients = true};
   const RankBytes at_end = rank_bytes(kModel, false, step, frees);
@@ -290,7 +290,7 @@ TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
   EXPECT_DOUBLE_EQ(rank_bytes(kModel, false, step, frees).gradients, 4e9);
 }
 
-TEST(RankBytes, ShardsOfGradientsAreFreedToo) {
+TEST(RankBytes, FreedGradientShardsDoNotAddToThePeak) {
   for (const Shard shard : {Shard::kGradients, Shard::kParameters}) {
     ParallelStep step = step_of(10, {.ranks = 8, .shard = shard});
     step.tokens *= 100;

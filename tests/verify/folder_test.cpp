@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 class VerifyFolder : public testing::TestWithParam<std::tuple<const char*, Mode, const char*>> {};
 
-TEST_P(VerifyFolder, PassesInEveryComparison) {
+TEST_P(VerifyFolder, PassesEveryComparison) {
   const auto [name, mode, recompute] = GetParam();
   RunConfig machine;
   machine.threads = 2;

@@ -60,7 +60,7 @@ std::vector<std::string> failing_groups(const VerifiedFile& file) {
 
 class VerifyFile : public testing::TestWithParam<const char*> {};
 
-TEST_P(VerifyFile, PassesInEveryComparison) {
+TEST_P(VerifyFile, PassesEveryComparison) {
   const GoldenCase golden = read_golden(golden_path(GetParam()));
   const VerifiedFile file = verify_golden(golden, on_threads(2));
   EXPECT_TRUE(file.pass()) << print(file);

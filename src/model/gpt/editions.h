@@ -56,7 +56,7 @@ struct GptEdition {
   bool qkv_bias = false;                         // q, k and v always have biases, regardless of the options
   bool head_bias = false;                        // the head has a bias if the other linear layers have one
   bool head_norms = false;                       // each head of q and k is normalised before RoPE
-  bool drops_residuals = false;                  // resid_pdrop follows w2 instead of GELU
+  bool drops_residuals = false;                  // dropout with resid_pdrop follows w2 instead of the activation
   bool is_of_library = false;                    // composites are lowered, and variables kept, as in transformers
   std::span<const std::string_view> takes = {};  // flags of options that some other editions lack
   std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel

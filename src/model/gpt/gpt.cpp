@@ -1,5 +1,5 @@
 // The GPT-style language model: its card, and its forward graph built from composites according to the edition. Shapes:
-// B batch, T positions, C d_model, h heads, g heads of keys and values, d width of a head, F d_ff, V vocabulary.
+// B batch, T positions, C d_model, h heads, g key-value heads, d width of a head, F d_ff, V vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -411,7 +411,7 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
   }
 }
 
-// The largest valid number of heads that leaves heads at least 64 columns wide, or is 1; 0 if none is valid.
+// The largest valid number of heads with at least 64 columns each; a single head may be narrower. 0 if none is valid.
 int64_t fitting_heads(ModelConfig model, const GptEdition& edition) {
   constexpr int64_t kUsualHead = 64;
   for (model.num_heads = std::max<int64_t>(1, model.d_model / kUsualHead); model.num_heads > 0; --model.num_heads) {
@@ -455,8 +455,7 @@ std::string describe(const ModelConfig& model) {
       fmt::format("edition {}, {} x {}, {}, d_ff {}, vocabulary {}, batch {} x {} tokens", name_of(model.edition),
                   counted(model.num_layers, "layer"), model.d_model, counted(model.num_heads, "head"), model.d_ff,
                   model.vocab_size, model.batch_size, model.context_length);
-  if (model.kv_heads() != model.num_heads)
-    text += fmt::format(", {} of keys and values", counted(model.kv_heads(), "head"));
+  if (model.kv_heads() != model.num_heads) text += fmt::format(", {}", counted(model.kv_heads(), "key-value head"));
   if (model.weight_tie) text += ", tied head";
   if (model.bias) text += ", biases";
   return text;
