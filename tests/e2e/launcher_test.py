@@ -143,7 +143,7 @@ class LostPoints(LauncherTest):
 
     def test_a_lost_retry_keeps_the_first_result(self):
         starts = self.folder / "starts"
-        launcher = f"sh -c 'echo >> {starts}; test $(wc -l < {starts}) -gt 2 && exit 7; exec \"$@\"' sh"  # fails the retry
+        launcher = f"sh -c 'echo >> {starts}; test $(wc -l < {starts}) -gt 2 && exit 7; exec \"$@\"' sh"  # retry fails
         sweep = self.start("bench", *LONG, "--store", self.store, "--launcher", launcher)
         os.kill(self.parent_of(self.busy_point()), signal.SIGTERM)
         _, errors = sweep.communicate(timeout=60)
