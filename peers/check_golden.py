@@ -30,7 +30,7 @@ def read_metadata(path):
     with open(path, "rb") as file:
         length = struct.unpack("<Q", file.read(8))[0]
         if length > MAX_HEADER:
-            raise ValueError(f"{path}: header of {length} bytes")
+            raise ValueError(f"{path}: header of {length} bytes exceeds {MAX_HEADER}; the file may not be safetensors")
         return json.loads(json.loads(file.read(length))["__metadata__"]["laptime"])
 
 

@@ -41,7 +41,7 @@ class Column:
 _ON_CPU = ("cpu",)
 _COLUMNS = (
     Column("laptime-eager", "laptime", ("--mode", "eager")),
-    # Eager mode that keeps whole the ops for which pytorch-tuned calls a single function.
+    # Eager mode that does not lower the ops for which pytorch-tuned calls a single function.
     Column(
         "laptime-eager-tuned",
         "laptime",
@@ -181,20 +181,20 @@ def verdict(low, high):
 
 
 def order_of(columns, seed, case, done):
-    """The columns in the random order of round number `done`, which is the same for the same seed."""
+    """The columns, shuffled for round number `done`; the same seed gives the same order."""
     shuffled = list(columns)
     random.Random(f"{seed} {case} {done}").shuffle(shuffled)
     return shuffled
 
 
 def above_start(record):
-    """Peak resident bytes minus those before the first tensor was made; a peer's library has been imported by then."""
+    """Peak resident bytes minus the resident bytes before the first tensor, after a peer has imported its library."""
     return record["memory"]["peak_rss_bytes"] - (record["memory"]["base_rss_bytes"] or 0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """The two memory peaks that the rows for a device compare."""
+    """The two memory figures in the rows for a device."""
 
     peak: str  # name of the bytes that `peak_of` returns
     second: str
@@ -278,7 +278,7 @@ def _is_transformers(row):
     return row["system"] == "transformers"
 
 
-# Opponents of a laptime column: name -> (whether a row belongs to it, key by which its best row is chosen).
+# Opponents of a laptime column: name -> (whether a row belongs to the opponent, key that is lowest in its best row).
 _OPPONENTS = {
     "fastest PyTorch": (_is_pytorch, "median"),
     "fastest PyTorch as installed": (lambda r: _is_pytorch(r) and "+" not in r["column"], "median"),
@@ -342,7 +342,7 @@ def aligned(rows):
 
 
 def floor_of_row(row, floor):
-    """Minimum seconds of a row: with multiply-adds if it uses plain float32, or else with the fastest arithmetic."""
+    """Minimum seconds of a row: for multiply-adds if the row uses plain float32, else for the fastest arithmetic."""
     uses_float32 = (row["arithmetic"] or "").startswith("float32") and "bfloat16 terms" not in row["arithmetic"]
     return (floor.get("multiply_add_seconds") if uses_float32 else None) or floor["seconds"]
 

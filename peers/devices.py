@@ -1,6 +1,6 @@
 """The device on which PyTorch runs a step: the place of its tensors, its casts, its clock and its memory.
 
-    build/peers-venv/bin/python peers/devices.py      # the GPU that PyTorch would use, or why there is none (exit code 2)
+    build/peers-venv/bin/python peers/devices.py      # prints the GPU that PyTorch uses; without one, why (exit code 2)
 """
 
 import contextlib
@@ -58,7 +58,7 @@ class Cpu:
 
     @contextlib.contextmanager
     def held_bytes(self):
-        """Yields a list. At the end, the bytes that the work allocated and still holds are appended to it."""
+        """Yields a list, and on exit appends the bytes that the work allocated and still holds."""
         held = []
         with self.torch.profiler.profile(profile_memory=True) as profiler:
             yield held
@@ -136,7 +136,7 @@ class Cuda:
 
 
 class HostClock:
-    """Measures by the host's clock, for work that is complete when its call returns."""
+    """Measures with the host's clock. A call must return only when its work is complete."""
 
     def __init__(self):
         self.marks = []
@@ -150,7 +150,7 @@ class HostClock:
 
 
 class CardClock:
-    """Measures by events in the GPU's stream; also times the whole by the host's clock, until the GPU has finished."""
+    """Measures with events in the GPU's stream, and with the host's clock from the start until the GPU has finished."""
 
     def __init__(self, torch, events):
         self.torch, self.events, self.marks = torch, events, 0

@@ -70,7 +70,7 @@ def seconds(config, peaks):
 
 
 def multiply_add_seconds(config, peaks):
-    """The floor without bfloat16 tiles, if float32 products are faster with them; otherwise None."""
+    """The floor if float32 products use multiply-adds; None if bfloat16 tiles would not make the products faster."""
     if config["dtype"] == "bfloat16" or not peaks or (peaks.get("split") or 0) <= peaks["float32"]:
         return None
     return seconds(config, peaks | {"split": 0})

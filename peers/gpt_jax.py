@@ -39,7 +39,7 @@ def _rope_tables(c):
 
 
 def _rope(x, tables, edition):
-    """x (B, T, h, d_head) in its type; rotated in float32. 2025 interleaves the pairs, 2026 writes two halves."""
+    """Rotates the pairs of x (B, T, h, d_head) in float32. 2025 interleaves the results, 2026 writes two halves."""
     cos, sin = tables
     x1, x2 = x[..., 0::2].astype(jnp.float32), x[..., 1::2].astype(jnp.float32)
     y1, y2 = cos * x1 - sin * x2, sin * x1 + cos * x2

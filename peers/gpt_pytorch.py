@@ -49,7 +49,7 @@ def rope_tables(c):
 
 
 def _rope(x, tables, edition):
-    """x (B, h, T, d_head). 2025 writes the pairs back interleaved, 2026 as two halves."""
+    """Rotates the pairs of x (B, h, T, d_head). 2025 interleaves the results, 2026 writes two halves."""
     cos, sin = tables
     x1, x2 = x[..., 0::2], x[..., 1::2]
     y1, y2 = cos * x1 - sin * x2, sin * x1 + cos * x2
@@ -215,7 +215,7 @@ class CudaAutocast(TorchFunctionMode):
         def cast(x):
             if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.dtype == target:
                 return x
-            if x.is_leaf and x.requires_grad:  # a weight is copied once, and the copy lives through the forward pass
+            if x.is_leaf and x.requires_grad:  # a weight is cast once; the copy is kept for the whole forward pass
                 if x not in self.copies:
                     self.copies[x] = x.to(target)
                 return self.copies[x]

@@ -19,7 +19,7 @@ KNOWN = Path(__file__).resolve().parent.parent / "tests/golden_hf/models.csv"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 # model_type of the library -> laptime's edition, for the known types; most have the same name.
 _EDITIONS = {"mistral": "llama", "gpt2": "gpt2_hf"} | {name: name for name in ("llama", "qwen2", "qwen3", "gpt_neox")}
-_KV_HEADS = {"mistral": 8, "qwen2": 32, "qwen3": 32}  # of a config.json without num_key_value_heads; null: num_heads
+_KV_HEADS = {"mistral": 8, "qwen2": 32, "qwen3": 32}  # if num_key_value_heads is absent; null means num_heads
 _LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 _LLAMA3["original_max_position_embeddings"] = 8192
 
@@ -57,7 +57,7 @@ def has_weights(path):
 
 
 def read_keys(model):
-    """The keys of config.json of a name, a file or a folder."""
+    """The keys of the config.json that a name, a file or a folder stands for."""
     path = Path(model) / "config.json" if Path(model).is_dir() else Path(model)
     keys = json.loads(path.read_text()) if path.exists() else known_keys(model)
     if keys is None:

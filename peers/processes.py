@@ -91,7 +91,7 @@ _SCALE = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
 def card_bytes(before, text, after=""):
-    """The bytes between these words in PyTorch's message about a full GPU, such as "20.00 MiB"; None if there are none."""
+    """The bytes of the size, such as "20.00 MiB", between these words in PyTorch's message on a full GPU, or None."""
     found = re.search(rf"{before} ([\d.]+) (bytes|KiB|MiB|GiB){after}", text)
     return int(float(found[1]) * _SCALE[found[2]]) if found else None
 
@@ -151,7 +151,7 @@ def add_options(parser):
         help=f"malloc: the C library's; jemalloc: preloaded, with MALLOC_CONF={MALLOC_CONF}; tcmalloc: preloaded; "
         "thp: malloc, with THP_MEM_ALLOC_ENABLE=1, so that PyTorch uses huge pages",
     )
-    parser.add_argument("--jemalloc", metavar="FILE", help="the jemalloc library; default: the one of the system")
+    parser.add_argument("--jemalloc", metavar="FILE", help="path of the jemalloc library; default: the system's")
     parser.add_argument(
         "--output-file", help="JSON array of records; '-': standard output (the summary then goes to standard error)"
     )

@@ -70,7 +70,7 @@ class Step:
             w.grad = None
 
     def sample(self):
-        """(phase or pass -> seconds, seconds of the whole on the host's clock or None without another clock, loss)."""
+        """(phase or pass -> seconds, total on the host's clock or None if the device has no clock of its own, loss)."""
         wanted = self.config["pass"]
         if wanted != "step":
             self._release()  # in a step, releasing gradients is part of the timed work

@@ -102,7 +102,7 @@ def page_faults():
 
 
 def _field(path, key):
-    """The value of the first line "key : value" of a file of /proc."""
+    """The value of the first line "key : value" in a file in /proc; None if there is no such line."""
     try:
         with open(path, encoding="utf-8") as lines:
             return next((line.split(":", 1)[1].strip() for line in lines if line.split(":")[0].strip() == key), None)
@@ -277,7 +277,7 @@ def write(path, kept):
     if path.exists() and not path.is_file():  # /dev/stdout, or a pipe
         path.write_text(text)
         return
-    path = path.resolve()  # a link stays a link
+    path = path.resolve()  # keeps a symbolic link and replaces its target
     part = path.with_name(f"{path.name}.part")
     try:
         part.write_text(text)

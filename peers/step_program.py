@@ -79,9 +79,9 @@ def parser_of(program):
         default="torch",
         help="AdamW: the framework's (torch), or the arithmetic of a source document",
     )
-    parser.add_argument("--clip-norm", type=float, help="largest global norm of the gradients")
+    parser.add_argument("--clip-norm", type=float, help="clip the gradients to this global norm")
     parser.add_argument(
-        "--init", choices=("stream",), default="stream", help="weights and tokens from the seeded streams"
+        "--init", choices=("stream",), default="stream", help="source of weights and tokens: the seeded streams"
     )
     parser.add_argument("--seed", type=int)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores")

@@ -107,7 +107,7 @@ class Files(unittest.TestCase):
         self.assertEqual(self.file.stat().st_mode & 0o777, 0o640)
         self.assertEqual(list(self.file.parent.iterdir()), [self.file])
 
-    def test_a_link_stays_a_link(self):
+    def test_replaces_the_target_of_a_symbolic_link(self):
         link = self.file.with_name("link.json")
         link.symlink_to(self.file)
         for kept in ([1], [1, 2]):
@@ -189,7 +189,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(records.sure_interval([1.0] * 5), (None, None))
         self.assertEqual(records.sure_interval([6.0, 1.0, 2.0, 3.0, 4.0, 5.0]), (1.0, 6.0))
         low, high = records.sure_interval([float(i) for i in range(1, 13)])
-        self.assertLessEqual(low, 3.0)  # third of twelve; the median is below it with probability 1.9 %
+        self.assertLessEqual(low, 3.0)  # the third of twelve samples; the median is less with probability 1.9 %
         self.assertGreaterEqual(high, 10.0)
 
     def test_order_of_columns_is_shuffled_reproducibly_in_each_round(self):

@@ -108,7 +108,7 @@ class Clocks(unittest.TestCase):
         records.fill_host(found, [])
         self.assertEqual(found["host"]["median"], 2.1)
 
-    def test_host_difference_of_backward_is_of_both_phases(self):
+    def test_host_difference_of_backward_covers_both_phases(self):
         times = {"forward": {"samples": [1.0, 2.0, 1.5]}, "backward": {"samples": [3.0, 1.0, 2.5]}}
         found = {"time": times, "config": {"pass": "backward"}}
         records.fill_host(found, [4.4, 4.2, 4.3])
@@ -116,7 +116,7 @@ class Clocks(unittest.TestCase):
 
 
 class WorkspaceCard:
-    """A stub of PyTorch on a GPU that allocates a workspace at the first product, among the tensors."""
+    """A stub of PyTorch on a GPU, where the first product allocates a workspace that counts as tensor memory."""
 
     WORKSPACE = 32 << 20
 
@@ -151,7 +151,7 @@ class CardMemory(unittest.TestCase):
         self.assertEqual(self.device.memory(), want)
 
     def test_held_bytes_exclude_product_workspaces(self):
-        for workspace in (0, self.card.WORKSPACE):  # of a product before
+        for workspace in (0, self.card.WORKSPACE):  # left by an earlier product
             self.card.workspace = workspace
             with self.device.held_bytes() as held:
                 self.card.multiply(500)

@@ -34,7 +34,7 @@ class Models(unittest.TestCase):
             found = tuple(config[key] for key in ("edition", "num_heads", "num_kv_heads", "head_dim"))
             self.assertEqual((found, config["context_length"]), (expected, 16))
 
-    def test_missing_heads_have_the_defaults_of_the_library(self):
+    def test_missing_head_counts_have_the_defaults_of_the_library(self):
         size = {"hidden_size": 2048, "num_attention_heads": 64, "intermediate_size": 64, "num_hidden_layers": 1}
         want = {"llama": (64, None), "mistral": (8, None), "qwen2": (32, None), "qwen3": (32, 128)}
         for name, expected in want.items():

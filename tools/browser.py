@@ -127,7 +127,7 @@ class Browser:
     def wait_for_page(self):
         while not self.loaded:
             self.note(self.message())
-        # Headless Chromium occasionally stops producing frames, so nothing may depend on one.
+        # Headless Chromium occasionally stops producing frames, so this waits at most one second for them.
         self.run("new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1000); })")
 
     def run(self, script: str):

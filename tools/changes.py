@@ -14,7 +14,7 @@ def git(*arguments: str) -> str:
 
 
 def changed_files() -> set[str] | None:
-    """Returns paths relative to the root, also of deleted files, or None if there is no commit to compare with."""
+    """Returns paths relative to the root, including deleted files; None if there is no commit to compare with."""
     head = git("rev-parse", "HEAD")
     base = git("merge-base", "HEAD", "origin/main")
     if not base or base == head:

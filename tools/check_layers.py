@@ -18,7 +18,7 @@ OUR_FILE = re.compile(r"\.(h|cpp|cu|cuh|inc)$")
 
 
 def read_table(cmake_file: Path) -> dict[str, tuple[bool, list[str]]]:
-    """Maps each layer to (whether it may include only its named layers, those layers)."""
+    """Maps each layer to (whether its row begins with `only`, the layers that the row names)."""
     text = cmake_file.read_text()
     begin = text.index("set(LAPTIME_LAYERS")
     table = {}

@@ -40,7 +40,7 @@ class Step:
         return self.name.replace(" ", "_")
 
     def limit(self, minutes_left: float = float("inf")) -> float:
-        """Returns the minutes after which the step is ended. A step that takes five times its maximum hangs."""
+        """Returns the time limit in minutes: five times `minutes`, at least 5, and at most the minutes left."""
         return min(max(5 * self.minutes, 5), minutes_left)
 
 

@@ -137,7 +137,7 @@ def against_pytorch(model: str, dtype: str, text: str) -> list[Verdict]:
 
 
 def worst_difference(records: list[dict], key: str, reference: str) -> tuple[float, str]:
-    """Returns the largest relative difference of memory `key` from `reference`, and a text on it; (0, "") without points."""
+    """Returns the largest relative difference of memory `key` from `reference`, and a text; (0, "") without points."""
     found = [(abs(memory[key] / memory[reference] - 1), record["name"]) for record in records if record["status"] == "ok"
              and (memory := record["memory"])[key] and (memory[reference] or 0) >= LARGE]
     worst, name = max(found, default=(0, ""))

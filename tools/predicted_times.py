@@ -58,7 +58,7 @@ class Machine:
         return self.sheet["float32"], "reached_float32"
 
     def memory(self, size: float) -> float:
-        """Seconds in which a launch moves `size` bytes at the bandwidth; the cache holds some of them."""
+        """Seconds that a launch needs to move `size` bytes, some of which are in the cache."""
         hot = min(1, CACHE_SHARE * self.cache / max(size, 1)) ** 2
         return size * (1 - hot + hot / CACHE_GAIN) / self.sheet["bandwidth"]
 
@@ -89,7 +89,7 @@ class Share:
             elif kind == "attention":
                 width = max(1, launch["columns"])
                 computed = launch["work"] * max(1, NARROW_HEAD / width) * CAUSAL_SHARE / peak
-                if arithmetic not in MIXED:  # laptime stores the scores, and computes the masked ones too
+                if arithmetic not in MIXED:  # laptime stores the scores, and also computes the masked scores
                     stored = launch["work"] / peak, machine.memory(SCORE_PASSES * STORED_SCORE_BYTES * launch["work"] / (2 * width))
             else:
                 computed = launch["work"] / sheet["float32"]

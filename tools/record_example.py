@@ -26,7 +26,7 @@ def layout(value, indent: int = 0, key: str = "") -> str:
         return line
     is_list = isinstance(value, list)
     one_per_line = indent == 0 or is_list and isinstance(value[0], dict)
-    inner = indent + (2 if indent == 0 or one_per_line or key else 1)  # an object in a list begins next to its brace
+    inner = indent + (2 if indent == 0 or one_per_line or key else 1)  # keys of an object in a list follow its brace
     children = [layout(child, inner, "" if is_list else f"{json.dumps(name)}: ")
                 for name, child in (enumerate(value) if is_list else value.items())]
     lines = []

@@ -21,7 +21,7 @@ SOURCES = (".h", ".cpp", ".cu", ".cuh", ".inc", ".txt", ".json", ".cmake")
 
 
 def test_folder(path: str, folders: set[str], layers: dict[str, set[str]]) -> str | None:
-    """Returns the folder in tests/ that has the tests of a file of src/ or tests/, or None or '.' if none has."""
+    """Returns the folder in tests/ that tests this file of src/ or tests/; None or '.' if there is none."""
     if path.startswith("src/"):
         layer = layer_of(path.removeprefix("src/"), layers)
         return "ops" if layer in ("cards", "kernels") else layer
@@ -32,7 +32,7 @@ def test_folder(path: str, folders: set[str], layers: dict[str, set[str]]) -> st
 
 
 def watched(folders: set[str]) -> set[str]:
-    """Returns the folders that have tests in a sanitizer build: cmake/tests.cmake leaves some out, except fuzz targets."""
+    """Returns the folders with tests or fuzz targets in a sanitizer build; cmake/tests.cmake removes some tests."""
     removed = re.search(r"REMOVE_ITEM test_folders ([^)]*)", (ROOT / "cmake/tests.cmake").read_text())[1].split()
     fuzzed = re.findall(r'^ *"\w+ *\| *\d+ *\| *([\w/]+)"', (ROOT / "cmake/fuzz.cmake").read_text(), re.MULTILINE)
     return folders - (set(removed) - set(fuzzed))

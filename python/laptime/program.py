@@ -21,7 +21,7 @@ _UNDECIDED = 3
 
 
 class Error(Exception):
-    """The program rejected its input or failed; the text is the program's message. `records`: those so far, if any."""
+    """The program rejected its input or failed; the text is its message. `records`: the records so far, if any."""
 
     def __init__(self, message: str, records: Any = None):
         super().__init__(message)
@@ -177,7 +177,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
         Interrupted: Ctrl-C.
     """
     code, interrupted, output, errors = _run(words, watcher)
-    lines = output.decode("utf-8", "replace").split("\n")[:-1]  # a last line without a line break was cut off
+    lines = output.decode("utf-8", "replace").split("\n")[:-1]  # the last element is empty or an incomplete line
     records = read(lines)
     if interrupted:
         raise Interrupted(message_of(errors) or "laptime: interrupted", records)

@@ -19,7 +19,7 @@ def _in_notebook() -> bool:
 
 
 class _Terminal:
-    """One line of standard error that is overwritten."""
+    """One line of standard error, which each update overwrites."""
 
     _ERASE = "\r\x1b[K"
 
@@ -37,7 +37,7 @@ class _Terminal:
 
 
 class _Display:
-    """Text below the cell that changes in place; requires only IPython."""
+    """Text that changes in place below the cell; requires only IPython."""
 
     def __init__(self) -> None:
         from IPython.display import display

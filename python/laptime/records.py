@@ -82,7 +82,7 @@ def _ratio(slower: dict[str, Any], faster: dict[str, Any]) -> str:
 
 
 def _row(record: Record) -> Record:
-    """The record with the columns that `_cells` reads, which a whole record (`columns="all"`) keeps under other keys."""
+    """Adds the columns that `_cells` reads to a whole record (`columns="all"`), which has them under other keys."""
     if not isinstance(record.get("config"), dict):
         return record
     config, memory, times = (record.get(key) or {} for key in ("config", "memory", "time"))
@@ -187,7 +187,7 @@ class Records(Sequence):
 
 @dataclass(frozen=True)
 class Report:
-    """One point: findings (values of a kind and a subject) and tables by name."""
+    """The report on one point: findings, each with a kind, a subject and values, and tables by name."""
 
     name: str
     status: str = "ok"
@@ -322,7 +322,7 @@ class Exported:
 
     @property
     def data(self) -> Any:
-        """The parsed content: JSON, JSON lines, CSV rows or the snapshot of memory_viz; the text of any other format."""
+        """The parsed content: JSON, JSON lines, CSV rows or the snapshot of memory_viz; otherwise, the text."""
         if self.format == "memory_viz":
             return pickle.loads(self.content)
         if self.format == "jsonl":
@@ -341,7 +341,7 @@ class Exported:
             ValueError: the format has no rows of named values; `data` has its content.
         """
         data = self.data
-        if isinstance(data, dict):  # the rows of Google Benchmark, hyperfine and traces
+        if isinstance(data, dict):  # Google Benchmark, hyperfine and traces keep the rows under a key
             data = next((data[key] for key in ("benchmarks", "results", "traceEvents") if key in data), None)
         if not isinstance(data, list):
             raise ValueError(f"{self.format} has no rows of named values; read .data instead")

@@ -1,4 +1,4 @@
-"""Measures a training step of any framework by the rule of `bench`: runs and times steps until the program says stop."""
+"""Measures a training step of any framework as `bench` does: runs and times steps until the program says stop."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _surroundings() -> dict[str, Option]:
     With both frameworks loaded, the step may be of either, so only the device is known.
     """
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
-    # JAX is asked last, because its answer may take most of the memory of a GPU.
+    # JAX is asked last, because the question may make it reserve most of the memory of a GPU.
     on_cuda = (torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized()
                or jax is not None and jax.default_backend() != "cpu")
     device = "cuda" if on_cuda else None
@@ -147,7 +147,7 @@ class _Recorder:
 
     def __enter__(self) -> _Recorder:
         try:
-            # A step may take long, so rejected options should be reported before the first step.
+            # A step may take a long time, so rejected options should be reported before the first step.
             if select.select([self._output], [], [], _REFUSAL_SECONDS)[0]:
                 raise self.refusal()
         except BaseException:
@@ -192,7 +192,7 @@ class _Recorder:
             self._child.send_signal(signal.SIGINT)
 
     def records(self) -> Records:
-        """Ends the series and returns its record. Raises Error without a record, and Interrupted after Ctrl-C."""
+        """Ends the series and returns its record. Raises Error if there is none, and Interrupted after Ctrl-C."""
         try:
             self._input.close()
         except BrokenPipeError:

@@ -163,7 +163,7 @@ class TraceWriter {
     if (tiny.size() == 1 && first.inside == 0) {
       write_slice(tiny.front());
     } else {
-      // The last launch in a slice is the slice itself or its last inner slice.
+      // The last launch in a slice is that of its last inner slice, or of the slice itself if it has none.
       const size_t launches = timeline_.slices[tiny.back() + last.inside].launch - first.launch + 1;
       write_kernel(fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"), first.begin, last.end, "");
     }

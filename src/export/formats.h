@@ -50,7 +50,7 @@ constexpr auto choices_of(ExportNeeds) {
                               "one trace with times");
 }
 
-// `records` must satisfy the format's ExportNeeds, in number and in traces.
+// `records` must satisfy the format's ExportNeeds: the number of records, and whether they have traces.
 using ExportWriter = std::string(std::span<const TracedRecord> records, const ExportOptions& options);
 
 struct ExportFormat {

@@ -211,7 +211,7 @@ class Snapshot {
     return segments;
   }
 
-  // The blocks of a segment fill it without gaps.
+  // A segment, which its blocks fill without gaps.
   Json segment(int64_t address, int64_t bytes, std::vector<size_t> alive) const {
     std::ranges::sort(alive, {}, [&](size_t buffer) { return address_of(buffer); });
     Json blocks = Json::array();

@@ -126,8 +126,8 @@ std::vector<Family> families_of(const RecordPointers& records) {
   return families;
 }
 
-// The filter that selects the records whose times are those of this record's machine, as it is written in a shell
-// between double quotes. A prediction has the fingerprint of the machine that computed it, but the times of another.
+// A filter for the records with times of this record's machine, for use between double quotes in a shell. The
+// fingerprint of a prediction is that of the machine that computed it, not of the predicted machine.
 std::string filter_of_machine(const Record& record) {
   const std::string name = is_predicted(record) ? record.config.text("device") : record.fingerprint;
   const char* const mark = name.find('\'') == std::string::npos ? "'" : "\\\"";
@@ -145,7 +145,7 @@ void require_one_machine(const RecordPointers& records) {
       filter);
 }
 
-// A predicted machine has none of the properties of the machine that is described in the record.
+// Leaves the machine of a prediction empty, because the record describes the machine that computed the prediction.
 Json context_of(const Record& record) {
   const JsonObject described = is_predicted(record) ? JsonObject() : record.machine;
   const Json& machine = described.json();

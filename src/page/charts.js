@@ -1,4 +1,4 @@
-// The charts of a page: functions from the page's data and the selected point to options for ECharts, which draws them.
+// The charts of a page: each function turns the page's data and the selected point into options for ECharts.
 "use strict";
 const charts = (() => {
   const SECONDS = [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]];
@@ -383,8 +383,8 @@ const charts = (() => {
   const SERIES = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7733", "#888888"];
   const SYMBOLS = ["circle", "triangle", "rect", "diamond"];
 
-  // Predicted against published values, both on logarithmic axes, a series for each value of `key`; the lines are
-  // equality and a factor of 1.25 either way.
+  // Predicted against published values on logarithmic axes, with a series for each value of `key`. The lines mark
+  // equality and a factor of 1.25 in both directions.
   function scatter({ points, key, format, base }, look) {
     const [low, high] = powers(points.flatMap(({ published, predicted }) => [published, predicted]), base);
     const names = [...new Set(points.map((one) => one[key]))].sort();

@@ -1,4 +1,4 @@
-// page_html: renders records as one self-contained page; and the files that make up a page.
+// page_html: renders records as one self-contained page. page_files: the embedded files of which pages are made.
 #pragma once
 
 #include <optional>

@@ -156,7 +156,7 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
       std::ranges::stable_sort(axis.values, {}, parse_double);
     }
   }
-  // Options that determine the work come first, with the pass last; options that determine how the work is done follow.
+  // Order: the options that determine the work, then the pass, then the options that determine how the work is done.
   std::ranges::stable_sort(axes, {}, [](const PageAxis& axis) {
     return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2;
   });
@@ -176,7 +176,7 @@ std::vector<PageGroup> groups_of(std::vector<PagePoint>& points) {
       const Record& record = *points[index].record;
       return (record.config.text("dtype") == "float32" ? 1 : 0) + (record.config.text("mode") == "eager" ? 1 : 0);
     };
-    // A prediction is compared only in a group of predictions.
+    // Predictions are compared only if the group has no measured time.
     const bool is_measured = std::ranges::any_of(group.points, [&](size_t index) {
       return points[index].time() != nullptr && !is_predicted(*points[index].record);
     });
@@ -220,7 +220,7 @@ void name(PagePoints& points) {
     if (point.name.empty())
       point.name = point.full_name = spoken({std::string(kPass), "", {}}, point.values[std::string(kPass)]);
     if (point.name.empty()) point.name = point.full_name = point.record->name;
-    // The axes mark the machine of a prediction, but a name without the machine lacks that mark.
+    // The mark of a prediction is part of its machine's name, so a name without the machine gets its own mark.
     if (!marks || !is_predicted(*point.record)) continue;
     for (std::string* const name : {&point.name, &point.full_name}) {
       if (name->find(kPredictedMark) == std::string::npos) *name += kPredictedMark;

@@ -1,5 +1,5 @@
-// PagePoints: which record represents each point of a page, what distinguishes the points, and how they compare; and
-// TraceSums: the figures of the trace of a point that a page draws.
+// PagePoints: which record represents each point of a page, what distinguishes the points, and how they compare.
+// TraceSums: the sums over a point's trace that a page draws.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct PagePoint {
 struct PageGroup {
   std::vector<size_t> points;
   bool is_one_work = true;  // all points have the same model, sizes and pass, so their times can be compared
-  // These are chosen among the points with a measured time or, if there are none, among those with a predicted one.
+  // Points with a predicted time are candidates for the next three fields only if no point has a measured time.
   std::optional<size_t> base;     // the point with which others are compared; has a time
   std::optional<size_t> fastest;  // none if no point has a time
   std::optional<size_t> second;

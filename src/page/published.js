@@ -10,7 +10,7 @@
   const percent = (error) => `${(100 * error).toFixed(1)} %`;
   const change = (error) => `${error < 0 ? "\u2212" : "+"}${percent(Math.abs(error))}`;
 
-  // The number of errors, their median, and the error that nine in ten do not exceed.
+  // The number of errors, their median, and their 90th percentile.
   function summary(points) {
     const errors = points.map(({ error }) => Math.abs(error)).sort((a, b) => a - b);
     const middle = (errors.length - 1) / 2;

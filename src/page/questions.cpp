@@ -66,7 +66,7 @@ std::vector<std::string> ranges_by_pass(Points points,
   return parts;
 }
 
-// Two points with the two given values of one option. They differ in nothing else but step counts and timeout.
+// Two points with the two given values of one option. Otherwise, they differ at most in step counts and timeout.
 using Pair = std::pair<const Point*, const Point*>;
 std::vector<Pair> pairs_of(Points points, const std::string& option, std::string_view from, std::string_view to) {
   const auto rest_of = [&](const Point& point) { return point_without(*point.record, {option, "warmup", "steps"}); };

@@ -1,4 +1,4 @@
-// Tables of a page: sorted by clicking a heading, copied, and saved as CSV. Strings become text nodes.
+// Tables of a page, which the reader can sort by clicking a heading, copy, and save as CSV. Strings become text nodes.
 "use strict";
 const tables = (() => {
   function make(tag, attributes = {}, ...children) {

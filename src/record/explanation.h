@@ -145,7 +145,7 @@ struct Explanation {
   std::vector<Work> kinds;
   std::vector<Work> ops;
   std::vector<KernelDecision> kernels;
-  std::vector<ThreadBound> threads;  // bounds for the whole step; empty if those of any kernel in it are unknown
+  std::vector<ThreadBound> threads;  // bounds for the whole step; empty if the bounds of a kernel are unknown
   std::vector<ConstantUse> constants;
   std::optional<MemoryNeed> memory;
 

@@ -69,7 +69,7 @@ class Importer {
     batch_.clear();
   }
 
-  // Notes that a run of the source took the records with these ids in the source. Call after flush().
+  // Notes that a run took the records with these ids, which are ids in the source. Call after flush().
   void add_resumed(const std::string& run, const std::vector<int64_t>& taken) {
     std::vector<int64_t> ids;
     std::vector<std::string> machines;
@@ -100,8 +100,8 @@ class Importer {
   }
 
   // The run's name in the store: the name in the source, with a mark if only other machines have a run of that name in
-  // the store. A run with --launcher has several machines, and one that measured nothing has those of the records that
-  // it took.
+  // the store. A run with --launcher has several machines. A run that measured nothing has the machines of the records
+  // that it took.
   std::string name_of_run(const std::string& run, const std::vector<std::string>& machines_of_taken = {}) {
     if (run.empty()) return run;
     const auto [name, is_new] = names_.try_emplace(run, run);

@@ -49,7 +49,7 @@ struct TimeFields {
 };
 constexpr std::array<const char*, 3> kPhases{"forward", "backward", "optimizer"};
 
-// Fields that Extent::kWithConfig omits. It also omits the losses between the first and the last.
+// Fields that Extent::kWithConfig omits. This extent also omits the losses between the first and the last.
 constexpr std::array<std::string_view, 10> kLeftOut{
     "kernels",        "machine",          "classes",         "host.samples",       "memory.parts",
     "memory.largest", "transient.warmup", "transient.parts", "prediction.classes", "loss_scaling.skipped"};

@@ -20,7 +20,7 @@ std::string_view text_at(const StepTrace& trace, const std::vector<int64_t>& col
 
 constexpr int64_t kNoLimit = int64_t{1} << 62U;
 
-// The limit of `count` numbers whose sum must not overflow.
+// The limit of each of `count` numbers, such that their sum does not overflow.
 int64_t limit_of_each(size_t count) { return kNoLimit / std::max<int64_t>(1, static_cast<int64_t>(count)); }
 
 // The half-open range of values that a column may contain; most columns are indices into texts.

@@ -49,7 +49,7 @@ class Scan {
   Scan(Database& database, const Store::Problem& problem)
       : database_(database), problem_(problem), whole_(database, "SELECT json FROM records WHERE id = ?1") {}
 
-  // Visits the record, unless it cannot be read. Returns false if `visit` wants no more.
+  // Visits the record, unless it cannot be read. Returns false if `visit` asks to stop.
   bool visit_whole(int64_t id, const Store::Visit& visit) {
     std::optional<Record> record;
     try {
@@ -71,8 +71,8 @@ class Scan {
     for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kBatch))) {
       const std::span<const int64_t> batch = ids.first(std::min(ids.size(), kBatch));
       const std::vector<bool> found = read_batch(rows, batch, extent, records);
-      // The batch has been read, so the store is not locked during `visit`, which may wait long for whoever reads our
-      // output.
+      // The batch has been read, so the store is not locked during `visit`, which may wait a long time for the reader
+      // of our output.
       for (size_t i = 0; i < batch.size(); ++i) {
         if (!(found[i] ? visit(batch[i], records[i]) : visit_whole(batch[i], visit))) return;
       }

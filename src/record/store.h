@@ -122,7 +122,7 @@ class Store {
   bool add_trace(int64_t id, const StepTrace& trace);
   // True if a run with this name measured a stored record, or took a record from the store.
   bool has_run(std::string_view run) const;
-  // The machines whose records can be found.
+  // The machines of each run, according to the records that can be found.
   MachinesByRun machines_by_run() const;
 
   // Whether the store has the record with this id, run and name.

@@ -150,7 +150,7 @@ class ComparePrograms(CompareTest):
         fixed = self.folder / "fixed"
         fixed.write_text(f"#!/bin/sh\ncat {self.folder}/record.jsonl\n")
         fixed.chmod(0o755)
-        # A process runs 1 warm-up step and 10 measured ones, so a round of two takes 0.22 s of twice the budget.
+        # A process takes 0.11 s (1 warm-up and 10 measured steps), so 13 rounds of two fit in twice the budget, 3 s.
         done = self.compare(*PREDICTED, "--program", f"{fixed},{fixed}", "--budget", "1.5s")
         self.assert_ok(done)
         self.assertIn("8 to 13 rounds, each with one process of 10 steps for A and one for B", done.stderr)
@@ -332,7 +332,7 @@ class CompareFiles(CompareTest):
                 self.assertIn("--anyway", done.stderr)
                 self.assert_ok(self.compare("a.json", "b.json", "--anyway"))
 
-    def test_the_machine_of_a_prediction_is_the_predicted_one(self):
+    def test_predictions_are_compared_only_for_the_same_machine(self):
         def predicted(device, fingerprint):
             return record | {"verdict": {"rating": "predicted", "reasons": []}, "fingerprint": fingerprint,
                              "config": record["config"] | {"device": device}}

@@ -287,7 +287,7 @@ class RejectedExports(ExportTest):
         self.assert_refused(of_last, "but 2 match", "Take it with --newest, or select one with a filter")
 
     def test_suggests_filters_that_select_one_record_each(self):
-        contexts = [str(context) for context in range(8, 24)]  # predicted so fast that several share a second
+        contexts = [str(context) for context in range(8, 24)]  # predictions are so fast that several have the same date
         self.assert_ok(self.bench(*MODEL, "--context", ",".join(contexts), "--device", "h100"))
         self.add_trace(records=len(contexts))
         self.assertLess(len({record["created"] for record in self.stored()}), len(contexts))
@@ -295,7 +295,7 @@ class RejectedExports(ExportTest):
         self.assertEqual(len(suggested), 3)
         names = [json.loads(self.exported("trace", words))["traceName"] for words in suggested]
         self.assertEqual(names, [record["name"] for record in self.stored()[:-4:-1]])
-        # The date and the run of a record are also those of records that the given filter excludes.
+        # Records that the given filter excludes have the same date and run as a record that it selects.
         self.assert_ok(self.bench(*MODEL, "--context", ",".join(contexts), "--device", "h100"))
         self.add_trace(records=len(contexts))
         suggested = re.findall('"([^"]*)"', self.export("trace", "ctx = 23").stderr)

@@ -84,7 +84,7 @@ class Terminals(ProgramTest):
 
 
 class Names(ProgramTest):
-    def test_runs_without_a_home(self):
+    def test_runs_without_a_home_directory(self):
         del self.environment["HOME"]
         done = self.laptime("bench", *CPU, "--output", "json")
         self.assert_ok(done)
@@ -141,7 +141,7 @@ class Limits(ProgramTest):
         self.assertIn("ulimit -s", done.stderr)
 
     @unittest.skipIf(os.geteuid() != 0, "needs root, to become a user without other processes")
-    def test_a_limit_on_processes_fails_only_if_the_threads_of_the_point_cannot_start(self):
+    def test_process_limit_fails_only_points_whose_threads_cannot_start(self):
         self.folder.chmod(0o777)
         outcomes = set()
         for limit in range(3, 9):

@@ -47,7 +47,7 @@ class Kernels(ProgramTest):
         line = next(line for line in shown.stdout.splitlines() if "pinned by --kernels" in line)
         self.assertEqual(line.split()[:2], [one["op"], other])
 
-    def test_resume_compares_the_choices_in_the_file(self):
+    def test_resume_compares_kernel_choices_and_not_file_names(self):
         words = [*REAL, "--output", "json"]
         self.assert_ok(self.bench(*words, "--output-file", "first.json"))
         first = self.bench(*words, "--kernels", "first.json").stdout

@@ -143,7 +143,7 @@ class LostPoints(LauncherTest):
 
     def test_a_lost_retry_keeps_the_first_result(self):
         starts = self.folder / "starts"
-        launcher = f"sh -c 'echo >> {starts}; test $(wc -l < {starts}) -gt 2 && exit 7; exec \"$@\"' sh"  # probe, point
+        launcher = f"sh -c 'echo >> {starts}; test $(wc -l < {starts}) -gt 2 && exit 7; exec \"$@\"' sh"  # retry fails
         sweep = self.start("bench", *LONG, "--store", self.store, "--launcher", launcher)
         os.kill(self.parent_of(self.busy_point()), signal.SIGTERM)
         _, errors = sweep.communicate(timeout=60)
@@ -168,7 +168,7 @@ class LostPoints(LauncherTest):
             self.assertGreater(len(record["time"]["step"]["samples"]), 0)
             self.assertNotIn("tried twice", record["reason"])
 
-    def test_starts_fewer_points_at_once_if_files_are_limited(self):
+    def test_starts_fewer_points_at_once_if_open_files_are_limited(self):
         limit = 40
         done = self.bench(*POINT, *seeds(1, 20), "--launcher", "env", "--jobs", "20",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))

@@ -139,7 +139,7 @@ class Measure(ModuleTest):
         self.measure(with_phase, sync=lambda: synced.append(1), warmup=0, steps=2)
         self.assertEqual(len(synced), 6)  # 2 from above, and one after each of 2 phases and 2 steps
 
-    def test_known_model_has_mfu_and_columns(self):
+    def test_known_model_has_mfu_and_model_columns(self):
         record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)
         self.assertGreater(record["flops"]["mfu_measured"], 0)
         self.assertEqual(record["memory"]["peak_bytes"], 1 << 30)

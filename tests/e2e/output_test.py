@@ -123,7 +123,7 @@ class Files(ProgramTest):
             self.assert_ok(self.bench(*TWO_POINTS, "--output", form, "--output-file", output))
             self.assertTrue(output.read_text().startswith(("[", "{")))
 
-    def test_writes_to_standard_output_by_its_sign(self):
+    def test_dash_writes_to_standard_output(self):
         for words in (["bench", *TWO_POINTS], ["plan", *TWO_POINTS], ["explain", *TWO_POINTS], ["show"]):
             for form in ("table", "json", "jsonl"):
                 done = self.laptime(*words, "--store", self.store, "--output", form, "--output-file", "-")

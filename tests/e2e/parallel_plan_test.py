@@ -160,7 +160,7 @@ class ParallelPlan(ProgramTest):
         self.assertLessEqual(row["peak_bytes"], 40 * 2**30)
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--memory-limit", "40GiB")["parallel"]), 1)
 
-    def test_a_file_describes_a_machine_with_links(self):
+    def test_reads_a_machine_with_links_from_a_file(self):
         own = self.folder / "mine.toml"
         own.write_text((ROOT / "machines/h100.toml").read_text())
         prices = self.folder / "prices.toml"

@@ -25,7 +25,7 @@ class PublishedPage(ProgramTest):
         self.assertRegex(done.stdout.splitlines()[0], r"^\d+ of \d+ figures predicted: ")
         return page
 
-    def test_is_small_and_has_every_predicted_figure(self):
+    def test_page_is_small_and_has_every_predicted_figure(self):
         page = self.make()
         self.assertLess(page.stat().st_size, 2_000_000)
         data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
@@ -34,7 +34,7 @@ class PublishedPage(ProgramTest):
         for point in data["points"]:
             self.assertAlmostEqual(point["predicted"] / point["published"] - 1, point["error"], places=9)
 
-    def test_is_written_without_a_reader_of_the_table(self):
+    def test_page_is_written_even_if_nobody_reads_the_table(self):
         page = self.folder / "page.html"
         reading, writing = os.pipe()
         os.close(reading)

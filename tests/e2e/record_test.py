@@ -206,7 +206,7 @@ class RecordPipe(RecordTest):
         self.assertEqual([record["reason"] for record in self.stored()],
                          ["stopped by a failed write to standard output after 1 step"])
 
-    def test_unstored_record_fails_even_without_a_reader(self):
+    def test_failure_to_store_is_an_error_even_if_the_output_is_closed(self):
         child = self.start("record", *SYSTEM, "--store", self.store, "--warmup", "0", "--steps", "2", stdin=subprocess.PIPE)
         child.stdin.write(lines_of([10_000_000]))
         child.stdin.flush()

@@ -75,7 +75,7 @@ class Home(ProgramTest):
         self.assertEqual(len(json.loads(done.stdout)), 1)
         self.assertEqual(len([line for line in done.stderr.splitlines() if "not kept" in line]), 1, done.stderr)
 
-    def test_measures_without_a_home(self):
+    def test_measures_without_a_home_directory(self):
         del self.environment["HOME"]
         self.assert_measures()
 

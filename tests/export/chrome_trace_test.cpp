@@ -140,7 +140,7 @@ TEST(ChromeTrace, MemoryEventsOfConsecutiveStepsConnect) {
     time = event["ts"].get<int64_t>();
     ++events;
   }
-  EXPECT_EQ(events, 3 * 5 + 2);  // in each of three steps three allocations and two frees; the gradient, twice
+  EXPECT_EQ(events, 3 * 5 + 2);  // three steps with three allocations and two frees each; the gradient is freed twice
   EXPECT_EQ(total, 256 + 64);
 }
 

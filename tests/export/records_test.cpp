@@ -149,7 +149,7 @@ TEST(Records, GoogleBenchmarkMergesRunsOfOnePointIntoRepetitions) {
   EXPECT_EQ(json["benchmarks"][0]["repetitions"], 12);
 }
 
-TEST(Records, GoogleBenchmarkStatesTheFiguresOfEachSamplesRecord) {
+TEST(Records, GoogleBenchmarkRowsHaveTheFiguresOfTheirOwnRecord) {
   std::vector<TracedRecord> records(2, {sample_record(), {}});
   for (const int64_t i : {0, 1}) {
     records[static_cast<size_t>(i)].record.memory.peak_bytes = 1000 + i;
@@ -194,8 +194,8 @@ std::vector<std::string> models_of(const std::vector<TracedRecord>& records) {
   return models;
 }
 
-// A record's name has the options that differ, but the table has no names.
-TEST(Records, LlamaBenchNamesOptionsWithoutAColumnWhereTheyDiffer) {
+// The table does not contain the names of records, so the model's cell states the options that differ.
+TEST(Records, LlamaBenchModelNameIncludesDifferingOptionsThatHaveNoColumn) {
   std::vector<TracedRecord> records(3, {sample_record(), {}});
   records[0].record.config.json()["recompute"] = "none";
   records[1].record.config.json()["recompute"] = "block";

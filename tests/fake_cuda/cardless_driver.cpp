@@ -8,7 +8,7 @@ using namespace laptime::cuda;
 
 constexpr Status kRefused = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
-// Every library and every kernel has the address of this number as its handle.
+// The address of this number is the handle of every library and of every kernel.
 int& loaded() {
   static int the_code = 0;
   return the_code;

@@ -172,7 +172,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// The data of an algorithm holds, from this index on, the alignments that the algorithm requires of A, B, C and D.
+// From this index on, the data of an algorithm contains the required alignments of A, B, C and D.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {

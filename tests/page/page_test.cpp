@@ -182,7 +182,7 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
-TEST(Page, NamesNoLaunchWithoutABoundAsFarFromItsBound) {
+TEST(Page, LaunchWithoutABoundIsNotNamedInTheBoundSentence) {
   PageInput input = five_points();
   StepTrace trace = timed_trace();
   trace.launches.flops[2] = 0;  // the longest launch
@@ -208,8 +208,8 @@ TEST(Page, SharedRowOfSmallKernelsHasTheBoundOfItsSum) {
                  .bytes = bytes});
   };
   add("large", 1e6, 1000);
-  add("first", 10, 3000);    // the memory takes longer
-  add("second", 1e6, 1000);  // arithmetic takes longer, also in the sum
+  add("first", 10, 3000);    // limited by memory
+  add("second", 1e6, 1000);  // limited by arithmetic, as is the sum
   made.trace.steps.push_back({0, 0.01, {9'000'000, 30'000, 20'000}});
   made.trace.peak_flops = 1e12;
   made.trace.bandwidth = 1e10;
@@ -229,9 +229,9 @@ TEST(Page, TraceOfThePassBackwardTakesAsLongAsForwardAndBackward) {
   EXPECT_EQ(page["traces"][0]["step_s"], 3);
 }
 
-TEST(Page, PeaksAreThePredictedOnesWithAndWithoutATrace) {
+TEST(Page, ShowsPredictedPeaksWithAndWithoutATrace) {
   PageInput input = five_points();
-  constexpr int64_t kPeak = int64_t{1} << 22;  // more than the tensors of the trace request
+  constexpr int64_t kPeak = int64_t{1} << 22;  // more than the total size of the trace's tensors
   for (Record& record : input.records) record.memory.predicted_peak_bytes = kPeak;
   input.traces.front() = timed_trace();
   const nlohmann::ordered_json points = data_of(input)["points"];
@@ -251,7 +251,7 @@ TEST(Page, NamesPointsByTheOptionsThatDiffer) {
   EXPECT_THAT(page["title"].get<std::string>(), testing::StartsWith("small GPT, batch 4: one training step on "));
 }
 
-TEST(Page, TitleStatesTheRanksThatAllPointsHave) {
+TEST(Page, TitleStatesTheNumberOfRanksThatAllPointsShare) {
   PageInput input = five_points();
   const auto title = [&] { return data_of(input)["title"].get<std::string>(); };
   EXPECT_THAT(title(), Not(HasSubstr("rank")));
@@ -346,7 +346,7 @@ TEST(Page, SingleSamplesHaveAnUnknownSpread) {
   EXPECT_THAT(page["points"][0]["sentences"]["trust"].get<std::string>(), HasSubstr("single sample"));
 }
 
-TEST(Page, StatesTheStepsOfASample) {
+TEST(Page, StatesTheNumberOfStepsPerSample) {
   PageInput input = five_points();
   input.records[0].stopping.steps_per_sample = 12;
   input.records[1].stopping.steps_per_sample.reset();
@@ -397,7 +397,7 @@ TEST(Page, StatesTheFastestPointAndWhereItSavesTime) {
   EXPECT_THAT(busy["headline"].get<std::string>(), HasSubstr("no measurable difference"));
 }
 
-TEST(Page, SavingOfAPhaseMayExceedThatOfTheStep) {
+TEST(Page, PhaseMaySaveMoreTimeThanTheStep) {
   PageInput input = five_points();
   input.records[1] =
       made_record("128", "float32", "compile", {{"forward", 0.2}, {"backward", 0.5}, {"optimizer", 0.1}});
@@ -433,7 +433,7 @@ TEST(Page, AnswersUseNoTimesOfInterruptedPoints) {
   EXPECT_THAT(answer_of(input, "How long do forward"), HasSubstr("(4 points)"));
 }
 
-TEST(Page, AttentionFitsUnlessItRanOutOfMemory) {
+TEST(Page, FailedAttentionPointsAreNotCounted) {
   PageInput input = five_points();
   for (Record& record : input.records) {
     record.config.json()["model"] = "attention";
@@ -445,7 +445,7 @@ TEST(Page, AttentionFitsUnlessItRanOutOfMemory) {
               testing::MatchesRegex("3 of 4 points fit; the slowest, .* takes 700 ms."));
 }
 
-TEST(Page, PredictionIsOnePointOnWhateverMachineItWasMade) {
+TEST(Page, EqualPredictionsFromTwoMachinesAreOnePoint) {
   PageInput input = five_points();
   input.records[1] = input.records[0];
   input.records[1].fingerprint = "another machine";
@@ -454,7 +454,7 @@ TEST(Page, PredictionIsOnePointOnWhateverMachineItWasMade) {
   EXPECT_EQ(data_of(input)["points"].size(), 4U);
 }
 
-TEST(Page, GainOfCompileModeIsThatOfTheMedians) {
+TEST(Page, GainOfCompileModeIsComputedFromTheMedians) {
   PageInput input = five_points();
   for (const size_t i : {0, 1}) input.traces[i] = timed_trace();  // the medians are 1 s and 0.7 s
   const std::string gain = answer_of(input, "Where does compile mode save time?");

@@ -61,7 +61,7 @@ TEST_F(StoreTest, KeepsRecordsInOrder) {
   EXPECT_EQ(records[1], sample_record("second"));
 }
 
-TEST_F(StoreTest, RejectsATextThatCouldNotBeRead) {
+TEST_F(StoreTest, RejectsATextThatIsTooLong) {
   Store store = Store::open(path_);
   EXPECT_THROW(store.append('"' + std::string(kMaxDocumentBytes, 'x') + '"'), Error);
 }

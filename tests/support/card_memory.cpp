@@ -13,8 +13,8 @@ constexpr int64_t kSharedBytes = int64_t{64} << 20;
 
 }  // namespace
 
-// Allocating and freeing device memory takes longer than a small kernel, so launches share one block. Every byte of a
-// tensor is written before the kernel runs.
+// Allocating and freeing device memory takes longer than a small kernel, so launches share one block. Old contents
+// do no harm, because every byte of a tensor is written before the kernel runs.
 std::byte* CardMemory::take(int64_t bytes) {
   static std::map<Backend*, std::unique_ptr<DeviceMemory>> shared;
   if (taken_ + bytes > kSharedBytes) {

@@ -57,7 +57,7 @@ std::vector<double> multiply_matrices(const Signature& signature, std::span<cons
 
 constexpr int64_t kTileK = 32;  // number of K elements in one tile product
 
-// The instruction treats denormal operands and results as zero.
+// Flushes denormals to zero and keeps the sign, as TDPBF16PS does with its operands and results.
 float flushed(float value) {
   return std::abs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0F, value) : value;
 }

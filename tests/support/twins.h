@@ -1,4 +1,4 @@
-// A device with two kernels for each matrix product, so that there is something to choose on every machine.
+// A device with two kernels for each matrix product, so that every machine has a choice of kernels.
 #pragma once
 
 #include <memory>

@@ -104,7 +104,7 @@ class FitMachines(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    def test_the_documents_table_is_what_the_program_predicts(self):
+    def test_table_of_the_documents_matches_the_program(self):
         text = (ROOT / "docs/predictions.md").read_text().split(fit_machines.BEGIN_DOCUMENTS)[1]
         self.assertEqual(text[:text.index(fit_machines.END)], fit_machines.document_table(os.environ["LAPTIME_BINARY"]))
 
@@ -115,14 +115,14 @@ class Figures(unittest.TestCase):
                 predicted, expected = figure.predicted(values), figure.run["predicted_s"]
                 self.assertAlmostEqual(predicted / expected, 1, places=9)
 
-    def test_predicts_own_records_as_laptime_does(self):
+    def test_predicts_records_of_laptime_as_laptime_does(self):
         figures = [one for one in fit_machines.read_figures(os.environ["LAPTIME_BINARY"], []) if one.is_laptime]
         self.assertGreater(len(figures), 60)
         for figure in figures:
             values = {name: figure.sheet[name] for name in fit_machines.FREE}
             self.assertAlmostEqual(figure.predicted(values) / figure.run["predicted_s"], 1, places=9, msg=figure.run["id"])
 
-    def test_own_errors_are_wider_on_machines_without_own_figures(self):
+    def test_own_errors_are_wider_on_machines_without_laptime_figures(self):
         figures = [figure(machine="h100", program="laptime", published_s=0.1 + 0.01 * i) for i in range(10)]
         values = {"h100": VALUES}
         number, near, is_known = fit_machines.own_errors(figures, values, "h200", [-0.2, 0.3])

@@ -95,7 +95,7 @@ class Kernels(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    def test_judges_the_worst_peak_and_only_states_what_pools_reserve(self):
+    def test_judges_the_worst_peak_but_only_reports_what_pools_reserve(self):
         def point(predicted, peak, reserved, mode="eager"):
             return record(mode=mode) | {"memory": {"predicted_peak_bytes": predicted, "peak_bytes": peak,
                                                    "reserved_bytes": reserved}}

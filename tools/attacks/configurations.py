@@ -138,7 +138,7 @@ def check(setting: Setting, configuration: Configuration, outcome: Outcome) -> N
         outcome.figures["forms"] += 1
         where = f"{text}: {form.name}"
         if ran.status in ("refused", "unsupported"):
-            continue  # options that exclude each other
+            continue  # these options cannot be combined
         if ran.status != "ok":
             outcome.problems.append(f"{where}: {ran.status}: {ran.reason}")
             continue

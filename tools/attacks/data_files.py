@@ -1,4 +1,4 @@
-"""All kinds of --data files: formats that trainers write must be recognised, and all others rejected by name."""
+"""All kinds of --data files: formats that trainers write must be recognised, all others rejected with a reason."""
 
 import gzip
 import io
@@ -65,7 +65,7 @@ def readable(random) -> tuple[str, bytes, int, list[str], str]:
 
 
 def refused(random) -> tuple[str, bytes, int, list[str], str]:
-    """Returns the name, content and vocabulary of a file, further options, and a part of the error that must reject it."""
+    """Returns the name, content and vocabulary of a file, further options, and a part of the expected error."""
     tokens = tokens_of(random, 50257)
     raw = packed(tokens, "uint16")
     weights = struct.pack(f"<{len(tokens)}f", *(random.gauss(0, 0.02) for _ in tokens))

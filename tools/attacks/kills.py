@@ -31,7 +31,7 @@ class Round:
             self.printed.update(record["name"] for record in records_of(output.read_text()))
 
     def check(self, what: str) -> bool:
-        """Compares the store with the printed records; returns whether it contains every point."""
+        """Compares the store with the printed records; returns whether the store contains every point."""
         names = Counter(record["name"] for record in self.setting.stored(self.store) if record["status"] == "ok")
         lost = self.printed - set(names)
         doubled = [name for name, count in names.items() if count > 1]

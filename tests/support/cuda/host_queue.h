@@ -12,7 +12,7 @@ namespace laptime::test {
 // The kernel that LAPTIME_CUDA_KERNEL declares under this name; null if no header in the build declares it.
 const HostKernel* find_host_kernel(std::string_view name);
 
-// launch() of a kernel returns when the kernel has ended, and throws the errors of run_grid. Calls of libraries are
+// launch() of a kernel returns when the kernel has ended, and throws the errors of run_grid. Library calls are
 // rejected.
 class HostQueue : public cuda::Queue {
  public:
