@@ -53,7 +53,7 @@ void drop_fused(const Device& device, Plan& plan) {
   const auto is_fused = [](const PlanStep& step) {
     return step.work_class == WorkClass::kElementwise && !step.region.range.empty();
   };
-  std::vector<int> moved;  // the new index of each step; that of the step after it if it is removed
+  std::vector<int> moved;  // the new index of each step; a removed step gets that of the next kept one
   int kept = 0;
   for (const PlanStep& step : plan.steps) moved.push_back(is_fused(step) ? kept : kept++);
   std::erase_if(plan.actions, [&](const Action& action) {
