@@ -122,7 +122,7 @@ Checkpointing checkpointing_of(std::string_view words) {
   return has(words, "attention") ? Checkpointing::kAttention : Checkpointing::kSelective;
 }
 
-// Throws Error for a program that cannot be predicted.
+// The program that a mode describes. Throws Error for a program that cannot be predicted.
 Program program_of(std::string_view mode) {
   if (mode.starts_with("laptime")) return Program::kLaptime;
   if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("XLA programs are not predicted");
@@ -164,7 +164,7 @@ RunConfig config_of(const std::vector<GivenOption>& given) {
   return resolved.config;
 }
 
-// Describes the model of a run that names one of the sizes of an edition.
+// Describes a run whose model is a named size of an edition, such as "small".
 void describe_edition(const PublishedRun& run, DescribedRun& described) {
   const std::string edition = run.model_family.substr(kEditionFamily.size());
   if (run.sequence_length.empty() || run.micro_batch.empty()) throw Error("context or batch is not stated");
@@ -220,8 +220,8 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.counted_parameters = described.step.parameters - (counts_embedding ? 0 : table);
 
   const auto text = [](int64_t number) { return fmt::format("{}", number); };
-  // Only gated editions have grouped queries. With 2/3 of d_ff, the three products of a gated layer cost as much as
-  // the two of an ungated layer.
+  // Only gated editions have grouped queries, so an ungated model with them is described as a gated one. With 2/3 of
+  // d_ff, the three products of a gated layer cost as much as the two of an ungated layer.
   const bool is_llama = is_gated || kv_heads != heads;
   const int64_t feed_forward = is_gated || !is_llama ? d_ff : 2 * d_ff / 3;
   const std::string words[] = {text(d_model),  text(feed_forward), text(heads),
@@ -284,8 +284,8 @@ double network_of(std::string_view words) {
   return count * each * 1e9 / 8;
 }
 
-// For a run whose layout is not stated, chooses the smallest division of the model that fits in memory, within nodes
-// first. If no division fits, also recomputes all activations; throws Error if that does not help.
+// For a run whose layout is not stated, chooses the fewest pipeline ranks, then the fewest tensor-parallel ranks, with
+// which the model fits in memory. If none fit, also recomputes all activations; throws Error if that does not help.
 void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedRun& described) {
   constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
   const ParallelLayout stated = described.step.layout;
@@ -354,7 +354,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
     config.pass = Pass::kInference;
   const std::string_view note = run.note;
   if (has_any(note, {"optimizer Muon", "optimizer SOAP", "optimizer Distributed", "optimizer AdamW or"}))
-    throw Error("an optimizer other than Adam is not predicted");
+    throw Error("only runs with Adam or AdamW can be predicted");
   const std::string counts = lowered(note);
   if (has_any(counts, {"leaves attention out", "without attention"})) {
     described.counted_attention = CountedAttention::kNone;

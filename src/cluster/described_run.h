@@ -12,7 +12,7 @@
 namespace laptime {
 
 // How a source counts the FLOPs of attention: all, only the part that the causal mask leaves, or none. All sources
-// count 6 FLOPs per token and parameter of a product.
+// count 6 FLOPs per token for each parameter of a matrix product.
 enum class CountedAttention : uint8_t { kFull, kCausal, kNone };
 
 // The attention kernel: unfused, flash attention 1 or 2, or kernels for newer tensor cores (version 3 and later,
@@ -31,21 +31,21 @@ struct DescribedRun {
   AttentionKernel attention = AttentionKernel::kSecond;
   bool repeats_heads = false;   // keys and values are copied for every query head
   bool compiles_loss = true;    // the compiled part includes the loss
-  int64_t product_bits = 16;    // bits per factor of products in layers; 8 and 4 use special units
-  bool stores_16_bits = false;  // activations, and weights in products, are 16-bit
+  int64_t product_bits = 16;    // bits per operand of the layers' matrix products; 8 and 4 use special units
+  bool stores_16_bits = false;  // activations, and the weights that products read, are 16-bit
   bool all_16_bits = false;     // parameters, gradients and moments are 16-bit
   bool is_recorded = false;     // a CUDA graph starts forward and backward
   bool fuses_loss = false;      // computes head and loss tile by tile, and each norm in one kernel (Liger)
   double tokens = 0;            // tokens of all ranks per step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;
-  bool recomputes_cheap_ops = false;  // because the rank would not fit otherwise; only laptime does
+  bool recomputes_cheap_ops = false;  // true if the rank would not fit otherwise; only for laptime
 };
 
 DescribedRun described(const PublishedRun& run);
 
-// DescribedRun::stores_16_bits of a run of this program, type and layout. With autocast, Megatron stores 16 bits, and
-// so do ranks that gather parameters in 16 bits. laptime stores and gathers float32 (docs/ranks.md).
+// The value for DescribedRun::stores_16_bits, from the run's program, type and layout. With autocast, Megatron stores
+// 16 bits, and so do ranks that gather parameters in 16 bits. laptime stores and gathers float32 (docs/ranks.md).
 bool stores_16_bits(const DescribedRun& run, bool is_autocast);
 
 // The attention kernel that a program runs unless an option names one.

@@ -164,7 +164,8 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
           "laptime plan: --pass {}: only whole steps are predicted for several ranks; use --pass step, or leave out "
           "--ranks",
           name_of(point.config.pass));
-    if (point.config.accumulate) throw Error("laptime plan: --ranks excludes --accumulate; use --micro-batches");
+    if (point.config.accumulate)
+      throw Error("laptime plan: --ranks cannot be combined with --accumulate; use --micro-batches");
   }
 }
 
@@ -181,7 +182,7 @@ std::vector<ParallelLayout> layouts_of(const RankQuestion& question) {
   return layouts;
 }
 
-// Names the points by the words that they do not share, without the device, which has its own column.
+// Names each point by the words that distinguish it, without the device, which has its own column.
 std::vector<std::string> names_of(const std::vector<ResolvedPoint>& points) {
   const std::vector<std::string> names = mapped(
       points, [](const ResolvedPoint& point) { return without_words(point.name, "device:" + point.config.device); });
@@ -198,7 +199,7 @@ ParallelPlan refused_plan(const ResolvedPoint& point, int64_t ranks) {
   return plan;
 }
 
-// The plans with all layouts.
+// The plans of the point, one for each layout in the question.
 std::vector<ParallelPlan> plans_of(const ResolvedPoint& point, const RankQuestion& question, SharePlans& shares) {
   ParallelChoice choice{.layout = {}, .micro_batches = point.config.micro_batches};
   if (question.follows_recompute) choice.checkpointing = checkpointing_of(point.config);
@@ -211,7 +212,7 @@ std::vector<ParallelPlan> plans_of(const ResolvedPoint& point, const RankQuestio
   return plans;
 }
 
-// Says why there is no plan.
+// Marks the answer as unsupported, for this reason.
 void refuse(std::string reason, PointAnswer& answer) {
   answer.status = name_of(Status::kUnsupported);
   answer.say(fmt::format("no layout can be predicted: {}", reason));
@@ -300,15 +301,15 @@ std::vector<PointAnswer> rank_answers(const RankQuestion& question, const Parall
       }
     }
   }
-  // Compares the results of several searches before it shows each. Among layouts of one device, the fastest is also the
-  // cheapest, so only the comparison is by cost.
+  // Several searches are compared before each is shown. All layouts of a search use the same devices, so the fastest is
+  // also the cheapest, and only the comparison is sorted by cost.
   ParallelQuery of_search = query;
   const bool compares = !question.searches || plans.size() > 1 || question.points.size() > 1;
   if (plans.size() > 1) of_search.sort = ParallelSort::kTime;
   std::vector<PointAnswer> answers;
   if (compares) answers.push_back(parallel_answer(std::move(plans), query));
   for (const std::vector<ParallelPlan>& search : searches) {
-    // The comparison has stated why nothing can be predicted.
+    // Skips a search that predicts nothing if the comparison already says why.
     if (!compares || search.empty() || search.front().refusal.empty())
       answers.push_back(best_answer(search, of_search));
   }

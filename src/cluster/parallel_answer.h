@@ -18,14 +18,14 @@ namespace laptime {
 enum class ParallelSort : uint8_t { kTime, kCost };
 constexpr auto choices_of(ParallelSort) { return choices<ParallelSort>("time", "cost"); }
 
-// Price per device and hour, keyed by priced_name().
+// The price of one device per hour, keyed by priced_name().
 using Prices = std::map<std::string, double>;
 
 // The key of a described device in Prices: "h100" for roofline:h100, "my_gpu" for roofline:folder/my_gpu.toml.
 std::string priced_name(std::string_view device);
 
 // Parses lines such as `h100 = 2.5`; machines may be written as for --device. Throws Error with the line number for a
-// machine that is neither known nor `planned` or that has two prices, and for a price that is not a positive number.
+// machine that has two prices or is neither known nor in `planned`, and for a price that is not a positive number.
 Prices parse_prices(std::string_view text, std::string_view name, const std::set<std::string>& planned = {});
 
 // Reads the prices from the file that --price-file names; returns none if `file` is empty. Throws Error if plans are to
@@ -33,12 +33,12 @@ Prices parse_prices(std::string_view text, std::string_view name, const std::set
 Prices prices_of(const std::vector<std::string>& devices, const std::string& file, bool sorts);
 
 struct ParallelQuery {
-  std::optional<double> tokens{};  // of the training whose time is shown
+  std::optional<double> tokens{};  // of the whole training; none: its time is not shown
   Prices prices{};
   ParallelSort sort = ParallelSort::kTime;
   bool verbose = false;
 
-  // The tokens whose cost is shown.
+  // The number of tokens for which a cost is shown.
   double priced_tokens() const { return tokens.value_or(1e9); }
 };
 
@@ -58,12 +58,12 @@ struct RankQuestion {
   std::vector<int64_t> tensors, pipelines;
   Program program = Program::kLaptime;
   bool searches = false;           // finds the best layouts
-  bool follows_recompute = false;  // plans follow --recompute of their points; otherwise they recompute nothing
+  bool follows_recompute = false;  // plans use their points' --recompute; otherwise they recompute nothing
 };
 
-// A comparison of all plans or, of a search, of the best ones, unless there is only one; then each search. An answer
-// has a reason if none of its plans can be predicted. Throws Error for a point that is not a whole step, that keeps its
-// gradients for the next step, or whose recomputation several ranks do not support.
+// One comparison of all plans or, with `searches`, an answer per search, after a comparison of their best plans if
+// there are several. An answer has a reason if none of its plans can be predicted. Throws Error for a point that is not
+// a whole step, keeps its gradients for the next step, or has a --recompute that several ranks do not support.
 std::vector<PointAnswer> rank_answers(const RankQuestion& question, const ParallelQuery& query);
 
 }  // namespace laptime

@@ -38,7 +38,7 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.memory_limit.reset();
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // Programs also fuse attention if --keep names it. laptime's own plan already follows --keep.
+  // Other programs, too, fuse attention if --keep names it. laptime's own plan already follows --keep.
   const bool is_ours = program == Program::kLaptime;
   const bool keeps = config.keep && config.keep->find("attention") != std::string::npos;
   run.attention = keeps ? AttentionKernel::kThird : usual_attention(program, config.dtype);
@@ -186,7 +186,7 @@ std::string remedy_of(const RunConfig& config, Program program, const ParallelCh
   std::vector<int64_t> more_tensor_ranks = tensor_rank_counts(config, given.ranks);
   std::erase_if(more_tensor_ranks,
                 [&](int64_t tensor) { return tensor <= given.tensor || given.ranks % (tensor * given.pipeline) != 0; });
-  // The choice with the fewest micro-batches, among those allowed, that fits; the most need the least memory.
+  // The choice that fits with the fewest allowed micro-batches. Tries the most first: they need the least memory.
   const auto fitting = [&](ParallelChoice one, bool splits_batch) -> std::optional<ParallelChoice> {
     std::vector<int64_t> counts{one.micro_batches};
     if (splits_batch) {

@@ -44,7 +44,7 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 
 // Options that make the step fit. Tries combinations of recomputation, sharded parameters, more micro-batches and more
 // tensor parallel ranks, in this order, and returns the first that fits, with the fewest micro-batches; empty if none
-// fits. Tries the numbers of tensor parallel ranks that best_plans would, the fewest first.
+// fits. Tries the same numbers of tensor parallel ranks as best_plans, the fewest first.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
 // All ways to divide the step among `ranks` ranks, with and without recomputation, each with its best number of

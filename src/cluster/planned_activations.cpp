@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// A buffer of the plan.
+// The counted bytes of a buffer, and the layer to which they belong.
 struct Made {
   double bytes = 0;    // 0 if the buffer is not counted
   int64_t layer = -1;  // the last layer that writes the buffer in forward, or else the first that writes it
@@ -50,7 +50,7 @@ PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t
                                        const ParallelLayout& layout) {
   std::vector<Made> all = counted(plan, d_model, layout);
   PlannedActivations planned;
-  double alive = 0, settled = 0, gradients = 0;  // bytes alive now, after the last step, and before the optimizer
+  double alive = 0, settled = 0, gradients = 0;  // bytes alive now, after the previous step, and before the optimizer
   double in_layer = 0, outside = 0, late = 0;    // peaks: in the last layer, outside it, and once its backward is done
   bool is_backward = false, is_late = false, is_optimizer = false;
   for (const Action& action : plan.actions) {
@@ -58,7 +58,7 @@ PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t
     if (action.kind != Action::Kind::kStep) {
       all[index].is_alive = action.kind == Action::Kind::kAlloc;
       alive += all[index].is_alive ? all[index].bytes : -all[index].bytes;
-      if (action.kind == Action::Kind::kFree) settled = alive;  // an allocation is for the next step
+      if (action.kind == Action::Kind::kFree) settled = alive;  // allocations belong to the next step
       continue;
     }
     const PlanStep& step = plan.steps[index];

@@ -7,13 +7,13 @@
 
 namespace laptime {
 
-// True if tensor-parallel ranks divide the rows of an activation with this many columns. Between products they divide
-// the sequence (Korthikanti et al. 2022): the residual stream and norms, which are `d_model` wide. Values of attention,
-// feed-forward and head may be as wide, but the share of a rank already has their parts.
+// True if tensor-parallel ranks divide the rows of an activation with this many columns. In the residual stream and
+// norms, which are `d_model` wide, they divide the sequence (Korthikanti et al. 2022). Activations of attention,
+// feed-forward and head may be as wide, but the plan of a rank's share already has only the rank's part of them.
 bool divides_rows(const Region& region, int64_t columns, int64_t d_model);
 
-// Counts activations, workspaces and gradients in the plan of a step of `layers` layers, and copies of parameters
-// unless ranks shard parameters. All layers but the last keep the same bytes.
+// Counts activations, workspaces, gradients and, unless ranks shard parameters, copies of parameters in the plan of a
+// step with `layers` layers. All layers but the last keep the same bytes.
 PlannedActivations planned_activations(const Plan& plan, int64_t layers, int64_t d_model, const ParallelLayout& layout);
 
 }  // namespace laptime

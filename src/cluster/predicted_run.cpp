@@ -46,7 +46,7 @@ double forward_seconds(const ParallelTime& time) { return time.forward; }
 struct Quantity {
   std::string_view word;
   double (*seconds)(const ParallelTime& time) = nullptr;  // null for memory
-  double (*work)(const DescribedRun& run) = nullptr;      // a rate times the seconds of a step; null for a time
+  double (*work)(const DescribedRun& run) = nullptr;      // per step; null if the figure is not a rate
 };
 
 constexpr std::array kQuantities{

@@ -22,7 +22,7 @@ Prices parse_prices(std::string_view text, std::string_view name, const std::set
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string where = fmt::format("{}:{}: {}", name, entry.position.line, entry.key);
     std::string machine(entry.key);
-    // A machine may be written as for --device: in any case, with or without prefix.
+    // A machine may be written as for --device: in any letter case, with or without the prefix.
     if (const std::string device = meant_value("device", machine);
         !planned.contains(machine) && device.starts_with(kMachinePrefix))
       machine = priced_name(device);
@@ -34,7 +34,7 @@ Prices parse_prices(std::string_view text, std::string_view name, const std::set
     if (!price || !(*price > 0 && *price < 1e6))
       throw Error::format("{}: give the hourly price of one device, such as {} = 2.5", where, toml_key(entry.key));
     if (!prices.try_emplace(machine, *price).second)
-      throw Error::format("{}: the file has two prices of {}; keep one", where, machine);
+      throw Error::format("{}: the file has two prices for {}; keep one", where, machine);
   }
   return prices;
 }
@@ -43,7 +43,7 @@ Prices prices_of(const std::vector<std::string>& devices, const std::string& fil
   if (file.empty() && sorts) throw Error("laptime plan: --by cost needs --price-file with the price of each device");
   if (file.empty()) return {};
   std::set<std::string> names;
-  std::map<std::string, std::string> known;  // devices by name
+  std::map<std::string, std::string> known;  // device by priced name
   for (const std::string& device : devices) {
     const std::string& other = known.try_emplace(*names.insert(priced_name(device)).first, device).first->second;
     if (other != device)
@@ -56,7 +56,7 @@ Prices prices_of(const std::vector<std::string>& devices, const std::string& fil
   Prices prices = parse_prices(text, file, names);
   std::erase_if(names, [&](const std::string& name) { return prices.contains(name); });
   if (sorts && !names.empty())
-    throw Error::format("laptime plan: --by cost: {} has no price of {}; add a line for each, such as {} = 2.5",
+    throw Error::format("laptime plan: --by cost: {} has no price for {}; add a line for each, such as {} = 2.5",
                         quote(file), joined(names, ", "), toml_key(*names.begin()));
   return prices;
 }

@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-// The step as one rank. `config` may have any batch: the largest micro-batch counts.
+// Plans the step as a single rank. A batch that micro-batches do not divide evenly is rounded up.
 std::optional<ParallelPlan> plan_alone(RunConfig config, Program program, SharePlans& plans) {
   const bool is_auto = config.recompute == "auto";
   if (program == Program::kLaptime || config.pass != Pass::kStep || config.accumulate || config.optimizer_in_backward ||

@@ -23,15 +23,15 @@ struct ProgramPoint {
 ProgramPoint program_point(const ResolvedPoint& given, Program program, SharePlans& plans);
 
 // The bytes by which a step of `program` exceeds the device's memory; negative if it fits, none if unknown. `config` is
-// that of a point before as_program().
+// the configuration before as_program().
 std::optional<double> memory_excess(const RunConfig& config, Program program, SharePlans& plans);
 
-// Replaces the memory of laptime's plan by that of one.rank, which must have a value: in a record with whether the
-// point fits and which recomputation would make it fit, or in an explanation.
+// Replaces the memory of laptime's plan with that of one.rank, which must have a value. For a planned point, also
+// replaces whether it fits and, if not, whether recomputation makes it fit.
 void set_memory(const ResolvedPoint& given, const ProgramPoint& one, SharePlans& plans, PlannedPoint& planned);
 void set_memory(const ResolvedPoint& given, const ProgramPoint& one, Explanation& explanation);
 
-// The peak of a rank by what needs the bytes.
+// The peak memory of a rank, with a row for each part that needs memory.
 Table memory_table(const RankBytes& bytes);
 
 }  // namespace laptime

@@ -151,7 +151,7 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
   answer.parts.push_back({.table = std::move(groups), .for_data = false});
   std::array rows{rows_of(predicted, false, "published"), rows_of(predicted, true, "flagged")};
   for (Table& table : rows) {
-    const bool for_people = verbose && !table.rows.empty();  // not a title without rows
+    const bool for_people = verbose && !table.rows.empty();  // without rows, only the title would show
     answer.parts.push_back({.table = std::move(table), .for_people = for_people});
   }
   return answer;

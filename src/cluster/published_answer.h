@@ -15,7 +15,7 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
 // The JSON block of published.js; values are in seconds or bytes. Excludes flagged figures.
 Json published_page(const PredictedRuns& predicted, const std::string& name);
 
-// The launches of each share, and for each run the numbers from which times are predicted. Input of tools/fit_machines.
+// The input of tools/fit_machines: launches of each share, and the numbers from which each run's time is predicted.
 PointAnswer published_work_answer(const PredictedRuns& predicted, const std::string& name);
 
 }  // namespace laptime

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 12> kCounts{
     "gpus",  "nodes",    "parameters", "layers",          "d_model",     "d_ff",
     "heads", "kv_heads", "vocab",      "sequence_length", "micro_batch", "global_batch_tokens"};
 
-// Throws Error, with `where`, for a cell whose column needs another number.
+// Throws Error, beginning with `where`, if a cell does not hold the kind of number that its column needs.
 void check_numbers(const PublishedRun& run, std::string_view where) {
   PublishedRun::visit_fields(run, [&](const char* column, const std::string& cell) {
     if (cell.empty() || std::ranges::find(kCounts, column) == kCounts.end()) return;

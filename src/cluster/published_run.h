@@ -44,7 +44,7 @@ std::vector<PublishedRun> read_published_runs(const std::string& path);
 // Prefix of PublishedRun::model_family if the model is a named size of one of laptime's editions: "edition 2025".
 inline constexpr std::string_view kEditionFamily = "edition ";
 
-// PublishedRun::flash_attention of a program that states no kernel, but an implementation in PublishedRun::mode.
+// The value of PublishedRun::flash_attention if no kernel is stated: the implementation in PublishedRun::mode decides.
 inline constexpr std::string_view kUsualAttention = "usual";
 
 // The first number in a text, without a sign: 80 in "80 GB", 9.5e-05 in "9.5e-05"; none if the text has no number.

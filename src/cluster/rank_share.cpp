@@ -57,8 +57,8 @@ bool adds_gradients(const Plan& plan, const PlanStep& step) {
   return sum >= 0 && plan.buffers[static_cast<size_t>(sum)].role == Role::kGradient;
 }
 
-// The number of ranks that divide the sum of the gradients of several micro-batches; 0 if no launches add gradients.
-// Megatron's products add to the gradients of the step, in the first micro-batch too.
+// The number of ranks that share the work of adding the gradients of several micro-batches; 0 if no launch does this.
+// Megatron needs no such launch: its products add to the step's gradients, in the first micro-batch, too.
 int64_t sharers_of_sum(const DescribedRun& run) {
   if (run.step.micro_batches == 1 || run.program == Program::kMegatron) return 0;
   return exchange_of(run.program, run.step).reduces_once ? 1 : sharers_of(run.step.layout, machine_of(run));
@@ -149,8 +149,8 @@ void add(const Launches& planned, int64_t first, int64_t later, Launches& launch
   }
 }
 
-// PyTorch's autograd adds gradients as in eager mode, even if the model is compiled: a step of two micro-batches has
-// these launches beyond two steps of one. Ranks that reduce the gradients of each micro-batch add only their parts.
+// Adds the launches that a step of two micro-batches has beyond two steps of one: PyTorch's autograd sums gradients in
+// eager mode, even for a compiled model. Ranks that reduce each micro-batch's gradients sum only their parts.
 void add_sums_of_gradients(DescribedRun run, int64_t sharers, Launches& launches) {
   run.program = Program::kPyTorchEager;
   Launches sums;
@@ -259,8 +259,8 @@ KnownRuns known_errors(const DescribedRun& run) {
   const KnownRuns& alone = known_runs(machine, run.program, config_as(run.config, run.program).mode);
   if (run.step.layout.ranks == 1) return alone;
   if (run.program != Program::kLaptime) return machine.parallel;
-  // No time of laptime on several devices is known: its kernels may be off as on one device, and the rest as in other
-  // programs.
+  // No times of laptime on several devices are known, so its error on one device is combined with the error of other
+  // programs on several.
   return {.figures = std::min(alone.figures, machine.parallel.figures),
           .low = alone.low * machine.parallel.low,
           .high = alone.high * machine.parallel.high};

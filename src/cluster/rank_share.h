@@ -19,8 +19,8 @@ struct ShareLaunch {
   bool in_layer = false;      // true if the launch belongs to a layer
   bool in_attention = false;  // true if it belongs to the attention core: scores, softmax and weighted sum
   LaunchWork work;
-  int64_t count = 0;  // identical launches in the first micro-batch or, of the optimizer, in a step
-  int64_t later = 0;  // the same in each later micro-batch, which adds its gradients to the earlier ones
+  int64_t count = 0;  // identical launches in the first micro-batch; for the optimizer, in a step
+  int64_t later = 0;  // identical launches in each later micro-batch, including sums of gradients
 
   double mean_count(int64_t micro_batches) const {
     const auto batches = static_cast<double>(micro_batches);

@@ -20,7 +20,7 @@
 namespace laptime {
 namespace {
 
-// The word of published/README.md for a --shard value with several ranks.
+// The term in published/README.md for a --shard value with several ranks.
 std::string_view parallelism_of(std::string_view shard) {
   if (shard == name_of(Shard::kOptimizer)) return "zero1";
   if (shard == name_of(Shard::kGradients)) return "zero2";

@@ -26,8 +26,8 @@ double norm_bytes(const DescribedRun& run) {
   return kLong + value + (run.framework == Framework::kDeepSpeed ? value : kLong);
 }
 
-// Bytes that unfused attention saves for each score: the output of softmax, which dropout copies under a mask
-// (Korthikanti et al. 2022). With autocast, eager softmax writes float32, which is copied in 16 bits anyway.
+// Bytes that unfused attention saves for each score: the output of softmax and, with dropout, dropout's output and mask
+// (Korthikanti et al. 2022). With autocast, eager softmax writes float32, so a 16-bit copy is always saved, too.
 double score_bytes(const DescribedRun& run) {
   constexpr double kMask = 1;
   if (run.attention != AttentionKernel::kUnfused) return 0;
@@ -37,7 +37,7 @@ double score_bytes(const DescribedRun& run) {
   return softmax + (drops || softmax > value ? value : 0) + (drops ? kMask : 0);
 }
 
-// The most bytes of laptime's last bucket of gradients: less than one bucket, and the largest tensor of the share.
+// An upper bound for the bytes of laptime's last bucket of gradients: one bucket plus the share's largest tensor.
 double last_bucket(const DescribedRun& run, double bucket) {
   const ModelConfig& model = run.config.model;
   const auto widest = static_cast<double>(std::max(model.vocab_size, model.d_ff));
@@ -61,7 +61,7 @@ double logit_bytes(const DescribedRun& run) {
       if (run.framework == Framework::kNvFuser) return value + 3 * kLong;
       return run.compiles_loss ? 2 * value : written_out;  // logits and their gradient
     case Program::kPyTorchEager:
-      // Logits in float32, and their exponentials, which become their gradient in place (sharded_cross_entropy).
+      // Float32 logits, and their exponentials, which backward overwrites with the gradient (sharded_cross_entropy).
       return run.framework == Framework::kNanotron ? 2 * kLong : written_out;
     case Program::kLaptime: break;
   }
@@ -88,7 +88,7 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.norm_bytes = norm_bytes(run);
   stored.logit_bytes = logit_bytes(run);
   const bool is_pytorch = is_eager || run.program == Program::kPyTorchCompile;
-  // Published peaks of FSDP are predicted better if the shards of gradients count throughout.
+  // Predictions match published FSDP peaks better if gradient shards count during the whole step.
   const bool is_fsdp = is_pytorch && run.step.layout.shard == Shard::kParameters;
   stored.frees_gradients = run.program != Program::kMegatron && run.framework == Framework::kNone && !is_fsdp;
   stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DDP without gradient_as_bucket_view

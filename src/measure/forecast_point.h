@@ -36,8 +36,8 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  // The smallest context whose kernels take longer than their launches, apart from single contexts that need padding;
-  // none if that context exceeds kLargestContext or the limit of the model.
+  // The smallest context whose kernels take longer than their launches, ignoring single contexts that are slow because
+  // of padding; none if that context exceeds kLargestContext or the limit of the model.
   std::optional<int64_t> least_context{};
 };
 
@@ -53,10 +53,10 @@ inline constexpr int64_t kLargestContext = 1'048'576;  // upper limit of a searc
 // By how many bytes a point exceeds the device's memory; negative if it fits, none if unknown.
 using MemoryExcess = std::function<std::optional<double>(const RunConfig&)>;
 
-// The largest batch size or context with which the point fits in memory; 0 if not even the smallest fits, which has one
-// token or one sequence per micro-batch. The search stops at `limit` and at the longest context that the model accepts.
-// `before_plan`, if not null, is called before each plan is made, which may take seconds; `before_plan` may throw. If
-// `excess` returns a value for a size, that size is not planned.
+// The largest batch size or context with which the point fits in memory; 0 if not even the smallest size fits: one
+// token, or one sequence per micro-batch. The search stops at `limit` and at the longest context that the model
+// accepts. `before_plan`, if not null, is called before each plan is made, which may take seconds; `before_plan` may
+// throw. If `excess` returns a value for a size, that size is not planned.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {}, const MemoryExcess& excess = {});
 

@@ -79,8 +79,8 @@ std::vector<Contest> open_contests(const Prepared& prepared, const Backend& back
   return contests;
 }
 
-// Prepares a kernel, and warms it up in `trial`, if any. Returns the error of its library if that cannot run the
-// signature on this device. Only the library knows whether it can, and it may refuse as late as at a launch.
+// Prepares a kernel, and warms it up unless `trial` is null. Returns the error of the kernel's library if the library
+// cannot run the signature on this device. Only the library knows this, and it may refuse as late as at a launch.
 std::exception_ptr refusal_of(const Kernel& kernel, const Signature& signature, Backend& backend, Trial* trial) try {
   backend.prepare(kernel, signature);
   if (trial != nullptr) trial->warm_up(kernel);

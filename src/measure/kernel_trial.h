@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// Choices without device and date.
+// Kernel choices; the caller adds device and date.
 struct TriedKernels {
   std::vector<KernelChoice> raced;    // the fastest kernel for each signature whose kernels were timed
   std::vector<KernelChoice> assumed;  // for this run only: the kernel that did best in all races of the op; no times

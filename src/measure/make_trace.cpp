@@ -66,9 +66,9 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-// Flags the buffers that set-up or forward writes and backward reads, in every micro-batch, except parameters, even if
-// the step gathers them from other ranks. In a plan without backward, flags the buffers that backward would read.
-// Matches saved_storages, which works on the graph.
+// Flags the buffers that set-up or forward writes and backward reads, in every micro-batch. Parameters are not flagged,
+// even if gathered from other ranks. In a plan without backward, flags the buffers that backward would read. Matches
+// saved_storages, which works on the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
   std::vector<bool> is_read(plan.buffers.size(), false);
   const auto read = [&](const Operand& operand) {

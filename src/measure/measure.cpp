@@ -92,7 +92,7 @@ class LossScaleHistory {
 // Samples record launch times if that is expected to take less than this fraction of a step.
 constexpr double kLaunchMarksBelow = 0.001;
 
-// A reading takes several milliseconds, in which a GPU would idle after each step.
+// Sensors are not read after every step: a reading takes several milliseconds, in which a GPU would idle.
 constexpr Seconds kSensorInterval{0.2};
 
 class PointRun {
@@ -126,7 +126,7 @@ class PointRun {
 
     take_samples(executor, inputs);
     take_memory(executor);
-    // The outputs are read before the trace, which may free them.
+    // Reads the outputs before take_trace, which may free them.
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
     if (trace_.wanted && agreed(run_.finite && !run_.sampling.interrupted)) take_trace(executor, inputs);
@@ -223,7 +223,7 @@ class PointRun {
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     hooks.agree = [&](bool wants_step) { return agreed(wants_step); };
-    // Samples with which a trace is compared must not have launch marks.
+    // A trace is compared with the samples, which therefore must not have launch marks.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     const Seconds mark = marks_below > 0 ? executor.cost_of_mark() : Seconds{};
     run_.sampling = sample(executor,

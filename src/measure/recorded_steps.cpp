@@ -53,8 +53,8 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   }
 }
 
-// The options with which the point is checked. Without a model the batch is unknown, so a default must not limit the
-// number of micro-batches.
+// The options with which the point is checked. Without a given batch, uses the number of micro-batches as batch, so
+// that the default batch does not limit this number.
 std::vector<GivenOption> with_batch(std::vector<GivenOption> given) {
   const GivenOption* const passes = find_in(given, "micro-batches", &GivenOption::flag);
   if (passes == nullptr || is_in(given, "batch")) return given;
@@ -226,8 +226,8 @@ void RecordedSteps::add(const StepLine& line) {
   ends_.push_back(step.end);
   if (line.begin) {
     run_.states.push_back(machine_alone(counters_.read()));
-    // The counters are not read when the first step begins, and imports or compilation may come before it. Counting
-    // therefore starts at its end.
+    // The counters were not read when the first step began, and imports or compilation may have come before it.
+    // Counting therefore starts when the first step ends.
     if (run_.states.size() == 1) run_.before = run_.states.front();
   }
   if (keys_.contains("loss")) run_.losses.push_back(line.loss.value_or(std::numeric_limits<double>::quiet_NaN()));

@@ -103,7 +103,7 @@ Device find_cpu(const RunConfig& config) {
   device.held_bytes = &cpu::held_bytes;
   device.launch_loops = &cpu::loops_of_launch;
   device.kernels = kernels_of_this_cpu();
-  const bool takes_bfloat16 = !device.rules.reproducible;  // its sums depend on the processor
+  const bool takes_bfloat16 = !device.rules.reproducible;  // bfloat16 sums depend on the processor
   const cpu::ProductPaths paths{
       .bfloat16 = takes_bfloat16,
       .split_float32 = takes_bfloat16 && device.rules.float32_precision != Float32Precision::kIeee};
@@ -240,7 +240,7 @@ Device find_cuda(const RunConfig& config) {
   device.memory_bytes = card.memory_bytes;
   device.card = card_of(cuda_here(), config.ranks);
   device.kernels = kKernels;
-  // In eager mode, a framework launches one op after another and allocates memory as it goes.
+  // Eager mode launches one op after another and allocates memory as it goes, like a framework.
   const bool is_eager = config.mode == Mode::kEager;
   device.pools_steps = is_eager && card.has_pools;
   const cuda::CudaOptions options{

@@ -34,9 +34,9 @@ class Fit {
   }
 
   FittedRecompute least() {
-    // Ranks exclude --recompute auto, so the choice must be one that another value of --recompute names.
+    // --recompute auto does not work with --ranks, so another --recompute value must be able to name the choice.
     const bool is_one_of_ranks = config_.ranks > 1;
-    if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
+    if (fits({0, 0}, "none")) return leanest_;  // leanest_ is now the choice that fits: the others need more
     // A compiled step on a CPU always recomputes cheap ops and computes the loss in groups of rows.
     if (is_gpu(config_)) {
       if (config_.mode == Mode::kCompile && fits({.group = 0, .layers = 0, .cheap = true}, kCheapOps)) return leanest_;
@@ -44,8 +44,8 @@ class Fit {
     }
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return is_one_of_ranks ? leanest_ : fewest_layers(layers);
-    // Longer regions save fewer values but need more memory at once. A single length that saves nothing may come from
-    // layers that do not divide into equal regions.
+    // Longer regions keep fewer values but need more memory while they are recomputed. The search ends after two
+    // lengths in a row that need no less memory; a single such length may only divide the layers unevenly.
     int useless = 0;
     for (int64_t group = 2; group <= layers && useless < 2; ++group) {
       const int64_t previous = last_;

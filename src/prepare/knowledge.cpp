@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// Appends each item, or replaces the one with the same key by `merged`.
+// Adds each item of `newer`; if an item with the same key exists, it becomes merged(existing, newer).
 template <class Item, class Same, class Merged>
 void merge_items(std::vector<Item>& into, const std::vector<Item>& newer, const Same& same, const Merged& merged) {
   for (const Item& item : newer) {

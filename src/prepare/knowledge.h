@@ -15,7 +15,7 @@ struct MachineKnowledge {
   std::vector<KernelChoice> kernel_choices;
   std::vector<LaunchCost> launch_costs;
   std::vector<MeasuredPeak> peaks;
-  std::vector<double> prediction_errors{};  // of earlier runs there: predicted / measured time - 1
+  std::vector<double> prediction_errors{};  // of earlier runs: predicted / measured time - 1
 
   LAPTIME_FIELDS(kernel_choices, launch_costs, peaks, prediction_errors)
 };

@@ -50,7 +50,7 @@ void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, 
 // Removes the launches that the device's program fuses. Their buffers stay.
 void drop_fused(const Device& device, Plan& plan) {
   const auto drops = [&](const PlanStep& step) { return is_fused(device, step.work_class, step.region); };
-  std::vector<int> moved;  // the new index of each step; that of the step after it if it is removed
+  std::vector<int> moved;  // the new index of each step; a removed step gets that of the next kept one
   int kept = 0;
   for (const PlanStep& step : plan.steps) moved.push_back(drops(step) ? kept : kept++);
   std::erase_if(plan.actions, [&](const Action& action) {

@@ -37,7 +37,7 @@ struct PrepareOptions {
   StepOutputs outputs = {};
   PassObserver observer = {};         // called after each pass
   bool pins_may_miss = false;         // --kernels need not name a signature of this point
-  bool recomputes_cheap_ops = false;  // even if the step fits without
+  bool recomputes_cheap_ops = false;  // even if the step would fit without this
 };
 
 // Throws Error if --kernels cannot be followed, --keep or --lower names something that is not a composite, the step

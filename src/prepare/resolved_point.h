@@ -35,8 +35,8 @@ bool fuses_attention(Program program, Precision dtype);
 void set_program(Sweep& sweep, Program program);
 // The configuration as `program` runs it on a described machine. Attention is fused if --keep names it.
 RunConfig config_as(RunConfig config, Program program);
-// The point as `program` runs it on a described machine: its mode, and the composites that it fuses. The point is of a
-// sweep after set_program(). Throws Error for a device that computes, because such a device runs only laptime.
+// The point as `program` runs it on a described machine: in its mode, with its fused composites. Needs set_program() on
+// the sweep of the point. Throws Error for a device that computes, because such a device runs only laptime.
 ResolvedPoint as_program(ResolvedPoint point, Program program);
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);

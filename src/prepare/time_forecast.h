@@ -54,8 +54,8 @@ class TimeForecast {
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // The errors of earlier predictions: for a described machine, those of known times; otherwise, those on this machine
-  // and kind of device. They give an interval only if there are KnownRuns::kFewest of them.
+  // The errors of predictions: for a described machine, those stored in its file; otherwise, those of earlier runs on
+  // this machine and kind of device. They give an interval only if there are KnownRuns::kFewest of them.
   KnownRuns known_runs() const;
   // "measured launches"; for a described machine "reached rates" or, if the predictions are bounds, "data sheet".
   const char* basis() const;

@@ -28,11 +28,11 @@ class LaunchedPoint {
   LaunchedPoint(const LaunchedPoint&) = delete;
   LaunchedPoint& operator=(const LaunchedPoint&) = delete;
 
-  // Adds the descriptors that poll() reports as ready when look() has something to do.
+  // Adds the descriptors to poll: one of them is ready when look() has something to do.
   void add_to(std::vector<pollfd>& polled) const;
 
   struct Answers {
-    std::function<std::string(const PointHello&)> known;  // returns the answer to a hello; empty: ends the input
+    std::function<std::string(const PointHello&)> known;  // returns the reply to a hello; empty: closes the input
     std::function<void(const PointProgress&)> progress;
   };
   // Reads and writes as much as possible without waiting, and ends the launcher if its time is up.

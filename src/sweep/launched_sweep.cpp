@@ -58,7 +58,7 @@ class Attempts {
       : launcher_(launcher), signals_(signals), callbacks_(callbacks) {
     for (const size_t index : points) waiting_.push_back({.index = index});
   }
-  // Ends all launchers before the destructor of the first waits for one.
+  // Ends all launchers first, because each attempt's destructor waits for its launcher.
   ~Attempts() {
     for (const Attempt& attempt : running_) attempt.process->end();
   }

@@ -14,7 +14,7 @@ namespace laptime {
 // The exit code, or 128 + the number of the signal that ended the program. `status` comes from waitpid().
 inline int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-// ": " and the first line that is more than a ruler such as "-----", cut to 300 bytes; empty if there is none.
+// ": " and the first line that is not just a ruler such as "-----", cut to 300 bytes; empty if there is none.
 inline std::string first_line(std::string_view text) {
   const size_t begin = text.find_first_not_of("-= \t\r\n");
   if (begin == std::string_view::npos) return {};

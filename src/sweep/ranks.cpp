@@ -176,7 +176,7 @@ PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known,
   PointResult result{described, {}, {}};
   if (!point.device) return run_one(point, known, hooks, trace, described);
   if (started.requests >= 0) {
-    // A point that fails on a rank ends all ranks, and later points need the ranks that the user started.
+    // Plans here first: a failure on a rank would end all ranks that the user started, and later points need them.
     PointResult planned = plan_one(point, known, trace, described);
     if (planned.record.status != Status::kOk) return planned;
   }

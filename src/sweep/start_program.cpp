@@ -16,8 +16,8 @@
 namespace laptime {
 namespace {
 
-// Gives each signal that laptime counts or ignores its default action, unless nohup or the like ignores a counted one,
-// and unblocks it. Signals that have arrived since the fork are then delivered.
+// Unblocks the signals that laptime counts or ignores, and restores their default actions; a counted signal that nohup
+// or the like ignores stays ignored. Signals that have arrived since the fork are then delivered.
 void reset_signals() {
   sigset_t reset;
   sigemptyset(&reset);

@@ -152,7 +152,7 @@ std::string problem_of(const ResolvedPoint& point, CheckCache& checks) {
   return problem;
 }
 
-// The files at a path of weights, which may be a file, an index or a folder.
+// The files behind a weights path; the path may be a weight file, an index or a folder.
 std::vector<std::filesystem::path> files_of_weights(const std::string& path) {
   std::vector<std::filesystem::path> files{path, std::filesystem::path(path) / kWeightsIndex};
   try {

@@ -27,8 +27,8 @@ class SweepStore {
   std::optional<Store::Finished> finished(const Record& described,
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // The record that replaces a run of the point, with the name and label of `described`; the store keeps its own. With
-  // --recompute auto, it must have recomputed the activations that a run would recompute now.
+  // The stored record that can replace a run of the point, returned with the name and label of `described`. With
+  // --recompute auto, the record must have recomputed the activations that a run would recompute now.
   std::optional<Store::Finished> reusable(const ResolvedPoint& point, const Record& described,
                                           std::optional<int64_t> traced_steps) const;
 

@@ -50,7 +50,7 @@ TEST(ParallelBytes, SlowMatchesTheBytesOfAPlanOfAllLayers) {
   }
 }
 
-// Of Megatron, a plan of all layers also counts casts, which its 16-bit values do not need.
+// For Megatron, a plan of all layers also counts casts, which Megatron's 16-bit values do not need.
 TEST(ParallelTime, OneRankTakesAsLongAsAPlanOfAllLayers) {
   SharePlans plans;
   for (const Program program :
@@ -71,7 +71,7 @@ TEST(ParallelTime, OneRankTakesAsLongAsAPlanOfAllLayers) {
   }
 }
 
-TEST(ParallelBytes, ClippingSquaresAWholeGradient) {
+TEST(ParallelBytes, ClippingBytesMatchAPlanOfAllLayers) {
   SharePlans plans;
   struct Case {
     const char *edition, *mode, *micro_batches;
@@ -92,8 +92,8 @@ TEST(ParallelBytes, ClippingSquaresAWholeGradient) {
   }
 }
 
-// The machine has no links, so that only the bytes are predicted.
-TEST(ParallelBytes, ReductionsNeedABucket) {
+// The machine file describes no links, so the plan has bytes but no time.
+TEST(ParallelBytes, BytesIncludeReductionBuckets) {
   SharePlans plans;
   for (const Choice<Shard>& shard : choices_of(Shard{})) {
     for (const char* mode : {"eager", "compile"}) {
@@ -130,7 +130,7 @@ TEST(ParallelBytes, CompiledStepThatDoesNotFitRecomputesCheapOps) {
   EXPECT_GT(plan_parallel(roomy, Program::kLaptime, ParallelChoice(), plans).bytes.total(), peak);
 }
 
-TEST(ParallelBytes, MatchesTheScoresInAPlanOfUnfusedAttention) {
+TEST(ParallelBytes, UnfusedAttentionMatchesAPlanOfAllLayers) {
   SharePlans plans;
   struct Bytes {
     double predicted, planned;

@@ -69,7 +69,7 @@ TEST(ParallelPlan, RejectsTensorRanksThatDoNotDivideKvHeads) {
   EXPECT_EQ(refusal("12", "2", 4), "");  // two ranks share a key head
 }
 
-TEST(ParallelPlan, UsesTheErrorIntervalOfTheMode) {
+TEST(ParallelPlan, IntervalDependsOnModeProgramAndRanks) {
   SharePlans plans;
   const DataSheet h100 = find_machine("h100");
   const auto relative_high = [&](Mode mode, Program program, int64_t ranks = 1) {
@@ -101,7 +101,7 @@ TEST(ParallelPlan, FewPublishedTimesGiveNoInterval) {
   EXPECT_FALSE(low(Program::kPyTorchCompile));
 }
 
-// Seconds of a micro-batch without communication; four ranks divide a model of d_model 1024.
+// Seconds for which each of four tensor-parallel ranks computes in a micro-batch; d_model is 1024.
 double computation(Program program, const char* context, const char* d_ff) {
   const RunConfig config = config_of(
       fmt::format("model medium batch 4 dtype bfloat16 context {} d-ff {} device roofline:h100", context, d_ff));
@@ -118,7 +118,7 @@ TEST(ParallelPlan, SizesEqualToDModelAreNotDividedTwice) {
   }
 }
 
-TEST(ParallelPlan, TensorRanksDoNotShareACachedShare) {
+TEST(ParallelPlan, SharesOfDifferentTensorRanksAreCachedSeparately) {
   const auto time = [](const char* heads, const char* d_ff, const char* vocab, int64_t tensor, SharePlans& plans) {
     const RunConfig config =
         config_of(fmt::format("model custom d-model 512 num-heads {} head-dim 64 d-ff {} vocab {} num-layers 4 "
@@ -232,7 +232,7 @@ TEST(ParallelPlan, SuggestsTensorRanksThatDivideTheHeads) {
 }
 
 // In eager mode a launch adds each gradient to that of the earlier micro-batches, and moves 12 bytes per parameter.
-TEST(ParallelPlan, LaterMicroBatchesAddTheirGradients) {
+TEST(ParallelPlan, BackwardTimeIncludesGradientAccumulation) {
   SharePlans plans;
   const auto seconds = [&](Program program, int64_t micro_batches, Shard shard) {
     ParallelChoice one = choice(8, 1, shard);
@@ -251,25 +251,25 @@ TEST(ParallelPlan, LaterMicroBatchesAddTheirGradients) {
   };
   for (const Program program : {Program::kLaptime, Program::kPyTorchEager, Program::kPyTorchCompile})
     EXPECT_NEAR(added(program, Shard::kNone) / (3 * sum(program)), 1, 0.1) << name_of(program);
-  // Ranks that reduce the gradients of each micro-batch add only their parts. Megatron's products add.
+  // Ranks that reduce each micro-batch's gradients add only their parts. Megatron adds inside its matrix products.
   const double part = 3 * sum(Program::kPyTorchEager) / 8;
   EXPECT_NEAR(added(Program::kPyTorchEager, Shard::kParameters) / part, 1, 0.2);
   EXPECT_NEAR(added(Program::kMegatron, Shard::kNone), 0, 1e-6);
 }
 
-TEST(ParallelPlan, ClippingCostsEachLayer) {
+TEST(ParallelPlan, ClippingTimeGrowsWithTheNumberOfLayers) {
   SharePlans plans;
   const auto optimizer = [&](const std::vector<GivenOption>& more) {
     return plan_parallel(step(more), Program::kLaptime, choice(8, 1, Shard::kNone), plans).time.optimizer;
   };
   const double few = optimizer({{"num-layers", "8"}, {"clip-norm", "1"}}) - optimizer({{"num-layers", "8"}});
   const double many = optimizer({{"num-layers", "32"}, {"clip-norm", "1"}}) - optimizer({{"num-layers", "32"}});
-  const double layer = 12 * 4096.0 * 4096;  // at least; parameters
+  const double layer = 12 * 4096.0 * 4096;  // parameters of a layer, at least
   const DataSheet h100 = find_machine("h100");
   EXPECT_GT(many - few, 24 * 12 * layer / h100.bandwidth);
 }
 
-TEST(ParallelPlan, OnlyOtherProgramsStore16BitsIfTheyShardParameters) {
+TEST(ParallelPlan, Storing16BitsDependsOnProgramAndSharding) {
   SharePlans plans;
   const auto stores = [&](Program program, Shard shard) {
     return plan_parallel(step(), program, choice(8, 1, shard), plans).run.stores_16_bits;
@@ -292,7 +292,7 @@ TEST(ParallelPlan, SuggestsTheFewestMicroBatchesThatFit) {
   ASSERT_TRUE(plan(256).fits());
   EXPECT_EQ(remedy_of(config, Program::kMegatron, choice_of(plan(1)), plans),
             "--shard gradients --micro-batches 256");  // not 512, the number of a rank's sequences
-  // Not 80, the number of its sequences.
+  // Not 80, the number of a rank's sequences.
   EXPECT_EQ(remedy_of(step({{"batch", "640"}}), Program::kMegatron, choice_of(plan(1)), plans),
             "--shard gradients --micro-batches 40");
 }
@@ -345,10 +345,10 @@ TEST(ParallelPlan, SearchKeepsTensorParallelRanksInANode) {
     return tensor;
   };
   EXPECT_EQ(most(6), 6);
-  EXPECT_EQ(most(12), 2);  // the second group of three would have a rank in each of two nodes of 8
+  EXPECT_EQ(most(12), 2);  // some groups of 3 or 6 would span two nodes of 8
 }
 
-TEST(ParallelPlan, SlowSearchFindsWhatAnyNumberOfMicroBatchesReaches) {
+TEST(ParallelPlan, SlowNoNumberOfMicroBatchesBeatsTheSearch) {
   SharePlans plans;
   const RunConfig config = step({{"batch", "96"}});
   const ParallelPlan best = best_plans(config, Program::kPyTorchEager, 8, plans).front();
@@ -363,7 +363,7 @@ TEST(ParallelPlan, SlowSearchFindsWhatAnyNumberOfMicroBatchesReaches) {
   }
 }
 
-TEST(ParallelPlan, PredictsAMachineOfTheUsersFile) {
+TEST(ParallelPlan, PredictsAMachineFromTheUsersFile) {
   const std::string path = fmt::format("{}own_{}.toml", testing::TempDir(), getpid());
   std::filesystem::copy_file(std::string(LAPTIME_SOURCE_DIR) + "/machines/h100.toml", path,
                              std::filesystem::copy_options::overwrite_existing);
@@ -404,7 +404,7 @@ TEST(ParallelAnswer, TrainingTakesWholeSteps) {
   EXPECT_DOUBLE_EQ(without_tokens["cost"].get<double>(), std::ceil(1e9 / plan.run.tokens) * step_cost);
 }
 
-TEST(ParallelAnswer, NamesTheTokensOfACost) {
+TEST(ParallelAnswer, CostStatesTheNumberOfTokens) {
   SharePlans plans;
   const ParallelPlan plan = plan_parallel(small("roofline:h100"), Program::kLaptime, choice(8), plans);
   const auto text = [&](double tokens) {
@@ -414,7 +414,7 @@ TEST(ParallelAnswer, NamesTheTokensOfACost) {
   EXPECT_THAT(text(20'400), HasSubstr(" for 20,400 tokens"));
 }
 
-TEST(ParallelAnswer, SaysStepsAndTimeOfATraining) {
+TEST(ParallelAnswer, StatesTheStepsAndTimeOfATrainingRun) {
   SharePlans plans;
   ParallelPlan plan = plan_parallel(small("roofline:h100"), Program::kLaptime, choice(8), plans);
   plan.time.step = 1;
@@ -425,7 +425,7 @@ TEST(ParallelAnswer, SaysStepsAndTimeOfATraining) {
   EXPECT_THAT(markdown_of(best_answer({plan}, {})), Not(HasSubstr(" steps, ")));
 }
 
-TEST(Prices, AcceptMachinesAsDevicesAreWritten) {
+TEST(Prices, AcceptMachinesAsWrittenForTheDeviceOption) {
   for (const char* name : {"H100", "\"roofline:h100\"", "\"Roofline:H100\""}) {
     EXPECT_EQ(parse_prices(fmt::format("{} = 2.5\n", name), "p.toml").at("h100"), 2.5) << name;
   }
@@ -433,7 +433,7 @@ TEST(Prices, AcceptMachinesAsDevicesAreWritten) {
   EXPECT_THROW(parse_prices("H100 = 2.5\nh100 = 3\n", "p.toml"), Error);
 }
 
-TEST(Prices, RejectWordsAndUnknownMachines) {
+TEST(Prices, RejectTextPricesAndUnknownMachines) {
   EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
   EXPECT_EQ(parse_prices("own = 2.5\n", "p.toml", {priced_name("roofline:my/own.toml")}).at("own"), 2.5);
   EXPECT_EQ(parse_prices("\"my.gpu\" = 2.5\n", "p.toml", {priced_name("roofline:my.gpu.toml")}).at("my.gpu"), 2.5);

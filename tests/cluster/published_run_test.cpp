@@ -52,7 +52,7 @@ TEST(PublishedRun, RejectsMalformedTables) {
   EXPECT_THAT(error_of(text), HasSubstr("t.csv:2: value: 'fast' is not a positive number"));
 }
 
-TEST(PublishedRun, RejectsCellsThatAreNoCounts) {
+TEST(PublishedRun, RejectsCellsThatAreNotCounts) {
   for (const auto& [from, to, column, cell] :
        std::vector<std::array<std::string, 4>>{{",8192,1,", ",\"8,192\",1,", "sequence_length", "8,192"},
                                                {",64,8,NVLink", ",\"1,024\",8,NVLink", "gpus", "1,024"},
@@ -267,7 +267,7 @@ TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
   EXPECT_GT(*first.high, *first.predicted);
 }
 
-// The bytes of unaligned matrices that tools/fit_machines reads, over the products of one run.
+// Sums the bytes of unaligned matrices over the products of one run, as given to tools/fit_machines.
 double unaligned_sum(const PublishedRun& run) {
   const Json json = json_of(published_work_answer(predict_runs({run}), "t.csv"));
   double sum = 0;
@@ -279,7 +279,7 @@ double unaligned_sum(const PublishedRun& run) {
 
 TEST(PredictedRun, ListsBytesOfUnalignedMatrices) {
   EXPECT_EQ(unaligned_sum(row()), 0);
-  // A rank holds 12,565 words: rows of logits and of their gradient are no multiple of 16 bytes.
+  // A rank has 12,565 vocabulary entries, so rows of logits and their gradient are not multiples of 16 bytes.
   EXPECT_GE(unaligned_sum(row("128256", "50257")), 3 * 2.0 * 4096 * 12565);
 }
 

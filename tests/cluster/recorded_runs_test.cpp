@@ -77,9 +77,9 @@ TEST(RecordedRuns, DivideTheBatchAmongRanks) {
     EXPECT_EQ(run_of(fmt::format(R"(, "ranks": 2, "shard": "{}")", name_of(shard))).step.layout.shard, shard);
 }
 
-TEST(RecordedRuns, PredictOnlyEvenMicroBatches) {
+TEST(RecordedRuns, RefuseMicroBatchesOfDifferentSizes) {
   EXPECT_EQ(run_of(R"(, "micro_batches": 3)").refusal, "micro-batches of different sizes are not predicted");
-  const DescribedRun many = run_of(R"(, "micro_batches": 8)");  // the step has only as many parts as sequences
+  const DescribedRun many = run_of(R"(, "micro_batches": 8)");  // four sequences give at most four
   EXPECT_EQ(many.step.micro_batches, 4);
   EXPECT_EQ(many.config.model.batch_size, 1);
 }
@@ -116,7 +116,7 @@ TEST(RecordedRuns, FuseAttentionOnlyIfTheImplementationDoes) {
   EXPECT_EQ(attention_of("megatron", "main"), AttentionKernel::kThird);
 }
 
-TEST(RecordedRuns, PeaksAreThoseOfWholeSteps) {
+TEST(RecordedRuns, GivePeaksOnlyForWholeSteps) {
   Record inference = record("pytorch");
   inference.config.json()["pass"] = "inference";
   inference.time["inference"].median = 0.1;

@@ -65,7 +65,7 @@ class ParallelPlan(ProgramTest):
         self.assertIn("cheapest that fits: 1 h100", self.laptime(*words, "h100").stdout)
         done = self.laptime(*words, "h100,b200,a100")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn(f"'{prices}' has no price of a100, b200; add a line for each, such as a100 = 2.5", done.stderr)
+        self.assertIn(f"'{prices}' has no price for a100, b200; add a line for each, such as a100 = 2.5", done.stderr)
 
     def test_rejects_one_price_for_two_machine_files(self):
         (self.folder / "a").mkdir()
@@ -124,7 +124,7 @@ class ParallelPlan(ProgramTest):
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),
                                (["--ranks", "8", "--shard", "all", "--device", "h100"], "--shard"),
                                (["--ranks", "8", "--pass", "inference", "--device", "h100"], "--pass inference"),
-                               (["--ranks", "8", "--accumulate", "--device", "h100"], "--ranks excludes --accumulate"),
+                               (["--ranks", "8", "--accumulate", "--device", "h100"], "--ranks cannot be combined with --accumulate"),
                                (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
                                (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
                                (["--device", "h100", "--ranks", "8", "--largest"], "--ranks excludes --largest"),

@@ -1,4 +1,4 @@
-// Sizes that fit in memory: bench accepts each one that is advised.
+// Advice on sizes that fit in memory: bench accepts each suggested size.
 #include "measure/forecast_point.h"
 
 #include <gmock/gmock.h>

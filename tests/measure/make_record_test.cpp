@@ -76,7 +76,7 @@ class MakeRecord : public testing::Test {
   Measurement run_;
 };
 
-TEST_F(MakeRecord, StatesEnergyOnlyOfLongStepsWithoutPauses) {
+TEST_F(MakeRecord, ReportsEnergyOnlyForLongStepsWithoutPauses) {
   for (const size_t steps : {0, 1, 3}) {
     SensorReading& reading = run_.sensors.emplace_back();
     reading.steps = steps;

@@ -56,7 +56,7 @@ StepLine line_at(int64_t begin, double seconds) {
   return line;
 }
 
-// The only core of a machine, from which the host has taken this much time.
+// Writes the counters of a machine with a single core, from which the host has stolen this much time.
 void write_stolen_seconds(const FakeRoot& root, int64_t seconds) {
   root.write("proc/self/status", "Cpus_allowed_list:\t0\n");
   root.write("proc/stat", fmt::format("cpu0 0 0 0 0 0 0 0 {}\n", seconds * sysconf(_SC_CLK_TCK)));
@@ -226,7 +226,7 @@ TEST(RecordedSteps, PhasesAndResidueAddUp) {
   EXPECT_DOUBLE_EQ(record.phases[0].seconds + record.phases[1].seconds, record.time.at("step").mean);
 }
 
-TEST(RecordedSteps, HaveTheMainTimeOfTheirPass) {
+TEST(RecordedSteps, MainTimeIsThatOfThePass) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"pass", "forward"}}, kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01, 0.004));
@@ -303,7 +303,7 @@ TEST(RecordedSteps, ExcludeTimeLostBeforeTheFirstStep) {
   EXPECT_EQ(record.machine.json()["during"]["stolen_seconds"], 1);
 }
 
-// After three years a double no longer distinguishes nanoseconds, so the last two steps begin and end at one time.
+// After three years, a double no longer resolves nanoseconds, so the last two steps begin and end at the same time.
 TEST(RecordedSteps, TolerateAClockTooCoarseForAStep) {
   const RecordedPoint point = recorded_point({{"warmup", "0"}, {"steps", "3"}, {"threads", "1"}}, kPyTorch);
   const FakeRoot root;

@@ -77,7 +77,7 @@ TEST_F(FitRecompute, LengthensRegionsAsLongAsThatSavesMemory) {
   EXPECT_EQ(fit(needs.back(), deep).text, "every=6");
 }
 
-TEST_F(FitRecompute, ChoosesForRanksOnlyWhatTheOptionCanName) {
+TEST_F(FitRecompute, WithRanksAutoChoosesOnlyNoneOrBlock) {
   RunConfig config = config_with({{"recompute", "none"}, {"ranks", "2"}});
   MemoryBound bound;
   const int64_t most = make_plan(lowered_graph(config, recompute_rule(config)), choose_).predicted_peak_bytes();

@@ -118,7 +118,7 @@ TEST(StepGraph, ListsTheCompositesOfAPoint) {
   EXPECT_THAT(composites_of(config_with({{"edition", "gpt2"}, {"mode", "compile"}})), Contains("layer_norm"));
 }
 
-TEST(StepGraph, ReadsTheOpAndThePauseOfADelay) {
+TEST(StepGraph, ParsesTheOpAndPauseOfTheDelayOption) {
   EXPECT_FALSE(delayed_op(config_with({})));
   const std::optional<DelayedOp> delayed = delayed_op(config_with({{"delay", "matmul=20us"}}));
   ASSERT_TRUE(delayed);

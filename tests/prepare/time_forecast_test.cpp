@@ -135,7 +135,7 @@ TEST(TimeForecast, LargeProductsReachTheirShareOfThePeak) {
     seconds += launches[i].seconds;
   }
   const double reached = flops / seconds / machine.bfloat16;
-  constexpr double kOwnProducts = 1.25;  // relative to those of PyTorch
+  constexpr double kOwnProducts = 1.25;  // speed of laptime's products relative to PyTorch's
   EXPECT_LT(reached, kOwnProducts * machine.reached_tensor);
   EXPECT_GT(reached, 0.8 * kOwnProducts * machine.reached_tensor);
 }
@@ -196,7 +196,7 @@ TEST(TimeForecast, OtherSizesAreScaledFromTheNearestMeasuredSize) {
     EXPECT_NEAR(prediction.time.at("step") / invented_seconds(plan), 1, 0.02);
     EXPECT_LT(*prediction.measured_share, 0.9);
   }
-  const Plan eager = prepared_tiny({{"mode", "eager"}}).plan;  // contains ops of which no launch was measured
+  const Plan eager = prepared_tiny({{"mode", "eager"}}).plan;  // contains ops that were never measured
   EXPECT_NEAR(predict(*forecast, eager, forecast->of(eager), Pass::kStep).time.at("step") / invented_seconds(eager), 1,
               0.25);
 }

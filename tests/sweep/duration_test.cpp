@@ -41,8 +41,8 @@ TEST(TimeLeft, PointsThatDoNotRunTakeNoTime) {
   EXPECT_DOUBLE_EQ(left.estimate(2, std::nullopt, Seconds(0))->count(), 5);
 }
 
-// The time left for a model with so many parameters that AdamW's four float32 copies of them take 1.2 times the
-// available memory of the host, after a point of the same cost has taken a second.
+// The time left for a large model, after a point with a small model has taken a second. AdamW's four float32 copies of
+// the large model's parameters would take 1.2 times the host's available memory.
 Seconds time_of_large_model(const test::Options& more, std::optional<int64_t> device_memory = {}) {
   constexpr int64_t kWidth = 1024;
   const int64_t parameters = available_memory().bytes.value_or(int64_t{1} << 35) * 12 / 10 / 16;

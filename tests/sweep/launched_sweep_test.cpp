@@ -64,7 +64,7 @@ TEST_F(LaunchedSweep, ReportsTheResultsThatArrivedBeforeTheLauncherFailed) {
 }
 
 // Each of the five processes takes two seconds to end.
-TEST_F(LaunchedSweep, SlowEndsItsPointsTogether) {
+TEST_F(LaunchedSweep, SlowEndsAllPointsConcurrentlyAfterAnError) {
   const std::string program = script("program", "trap 'sleep 2; exit' TERM\nsleep 100 & wait\n");
   LaunchCallbacks callbacks;
   callbacks.request = [](size_t) { return request_of(test::point_of({})); };
@@ -72,7 +72,7 @@ TEST_F(LaunchedSweep, SlowEndsItsPointsTogether) {
   Seconds failed{};
   callbacks.begin = [&](size_t index) {
     if (index < 4) return;
-    usleep(500'000);  // the processes set their traps
+    usleep(500'000);  // time for the processes to set their traps
     failed = host_now();
     throw std::runtime_error("no output");
   };

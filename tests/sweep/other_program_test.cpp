@@ -31,7 +31,7 @@ TEST(OtherProgram, StartsWithTheDefaultActionOfIgnoredSignals) {
   EXPECT_EQ(ran.exit_code, 128 + SIGPIPE);
 }
 
-TEST(OtherProgram, TimeLimitKillsWhatAWrapperStarted) {
+TEST(OtherProgram, TimeLimitKillsProgramsStartedByAWrapper) {
   StopSignals signals;
   const OtherProgram ran = run_other_program(in_shell("sh -c 'echo $$; exec sleep 100'; true"), Seconds{0.3}, signals);
   EXPECT_EQ(ran.exit_code, 128 + SIGKILL);
@@ -51,7 +51,7 @@ TEST(OtherProgram, TimeLimitDoesNotWaitForAProcessThatLeftTheGroup) {
   EXPECT_LT(std::clock() - used, CLOCKS_PER_SEC) << "waiting takes no processor time";
 }
 
-TEST(OtherProgram, TimeLimitKillsAProgramThatWritesNoMore) {
+TEST(OtherProgram, TimeLimitKillsAProgramThatHasClosedItsOutput) {
   StopSignals signals;
   const Seconds begin = host_now();
   const OtherProgram ran = run_other_program(in_shell("echo done; exec sleep 8 >&- 2>&-"), Seconds{0.3}, signals);
@@ -60,7 +60,7 @@ TEST(OtherProgram, TimeLimitKillsAProgramThatWritesNoMore) {
   EXPECT_LT((host_now() - begin).count(), 5);
 }
 
-TEST(OtherProgram, FirstSignalReachesWhatAWrapperStarted) {
+TEST(OtherProgram, FirstSignalReachesProgramsStartedByAWrapper) {
   StopSignals signals;
   const std::string inner =
       "trap \"echo stopped; exit\" TERM; kill -INT " + std::to_string(getpid()) + "; sleep 10 >&- 2>&- & wait";

@@ -88,7 +88,7 @@ class StartedRanks : public testing::Test {
 };
 
 TEST_F(StartedRanks, IgnoreMessagesOfAnEarlierPoint) {
-  // The tail of a message, of which the earlier point read the rest, and then what it did not read.
+  // The end of a message whose beginning the earlier point has read, and then messages that it has not read.
   std::string messages = "tail\n" + message_text(PointProgress{.stage = "earlier"});
   for (const Record& earlier :
        {record_of("step/batch:2", "2026-01-01T00:00:02Z"), record_of("step/batch:4", "2026-01-01T00:00:01Z")})

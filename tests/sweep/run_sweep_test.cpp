@@ -74,7 +74,7 @@ std::vector<Status> statuses(const std::vector<Record>& records) {
   return statuses;
 }
 
-TEST_F(Bench, AChangeOfAllowedCoresIsNoChangeOfFiles) {
+TEST_F(Bench, ChangedCoreMaskDoesNotCountAsChangedFiles) {
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs at least two allowed cores";
