@@ -18,7 +18,7 @@
 namespace laptime {
 namespace {
 
-// The machine whose times the record has. The fingerprint of a prediction is that of the machine that computed it.
+// The machine that the times apply to. The fingerprint of a prediction names the machine that computed it instead.
 std::string timed_machine(const Record& record) {
   return is_predicted(record) ? record.config.text("device") : record.fingerprint;
 }
@@ -52,9 +52,9 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   }
 }
 
-// Returns the reason if the records' verdicts rule out a decision, because at least half of the records drift or are
-// unstable; otherwise an empty string. With kFewestProcesses or more records, only drift counts, because the interval
-// covers the spread of unstable records.
+// Returns the reason why the records' verdicts rule out a decision: at least half of the records drift or are unstable.
+// Returns an empty string if they do not. With kFewestProcesses or more records, only drift counts, because the
+// interval covers the spread of unstable records.
 std::string doubt(const std::vector<Record>& processes) {
   const auto count = [&](Stability stability) {
     return std::ranges::count_if(processes,

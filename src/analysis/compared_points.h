@@ -53,8 +53,8 @@ struct ComparedPoints {
 // Pairs points with the same name; if each set has a single point, these two form a pair. A point in only one set
 // becomes a pair with a missing side. The interval of a ratio has a confidence of 99 %; with more than five points, it
 // is raised so that the chance of any error stays at 5 %. Throws Error if the sets share no point. Unless `anyway` is
-// true, also throws Error if the records of a pair differ in work (work_of), machine or arithmetic, or if only some of
-// these records are predicted.
+// true, also throws Error if the records of a pair differ in work (work_of), machine or arithmetic, or if some are
+// predicted and others measured.
 ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, bool anyway);
 
 }  // namespace laptime

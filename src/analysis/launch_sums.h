@@ -21,10 +21,10 @@ struct LaunchSum {
   double total = 0;                 // seconds per step
   double flops = 0;                 // model FLOPs per step
   double bytes = 0;                 // bytes per step that must be read and written
-  double uncached_bytes = 0;        // part of `bytes`: launches larger than the cache; 0 if its size is unknown
+  double uncached_bytes = 0;        // `bytes` of launches that exceed the cache; 0 if the cache size is unknown
   double compute_floor = 0;         // seconds: FLOPs / peak; 0 for communication or an unknown peak
   double memory_floor = 0;          // seconds: bytes / bandwidth; 0 for communication or an unknown bandwidth
-  double floor = 0;                 // seconds: the larger of the two floors of each launch, summed
+  double floor = 0;                 // seconds: sum of the larger floor of each launch
   std::vector<double> instances{};  // seconds of every launch of every traced step, in order
   std::vector<double> by_step{};    // seconds in each traced step
 
@@ -37,7 +37,7 @@ struct LaunchSum {
 
 // The columns that launch filters can use: phase, scope, layer, ...
 std::vector<std::string_view> launch_columns();
-// The value of a launch in a column of launch_columns(). Case is ignored, so a name may be copied from a table
+// The value of a launch in one of the launch_columns(). Case is ignored, so that users may copy a name from a table
 // header ("Class"). Throws Error if there is no such column.
 Json launch_column(const TraceLaunch& launch, std::string_view column);
 
@@ -69,8 +69,8 @@ std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& te
 // Seconds of each traced step, including the time between its launches.
 std::vector<double> whole_steps(const StepTrace& trace);
 
-// The minimum seconds of all launches: FLOPs at `flops` per second or bytes at `bandwidth`, whichever takes longer for
-// each launch. An unknown rate counts as infinite, and communication takes no time.
+// The minimum time of all launches, in seconds. Each launch takes FLOPs / `flops` or bytes / `bandwidth`, whichever is
+// longer. An unknown rate counts as infinite, and communication takes no time.
 double least_seconds(const StepTrace& trace, const std::optional<double>& flops,
                      const std::optional<double>& bandwidth);
 

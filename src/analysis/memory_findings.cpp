@@ -134,7 +134,7 @@ std::optional<UsableMemory> usable_memory(const Record& record) {
   try {
     usable.is_limit = !limit.empty() && limit != "null" && parse_bytes("memory_limit", limit) == usable.bytes;
   } catch (const Error&) {
-    usable.is_limit = false;  // a stored record may contain any text
+    usable.is_limit = false;  // not a size: a stored record may contain any text
   }
   if (!usable.is_limit && is_predicted(record))
     usable.whole = std::llround(static_cast<double>(usable.bytes) / kUsableFraction);

@@ -128,7 +128,7 @@ MemoryLedger::MemoryLedger(const Record& record, const StepTrace& trace) {
   if (held_.empty()) held_.emplace_back();  // a step without launches holds nothing
   for (size_t i = 0; i < trace.buffer_count(); ++i)
     resident_ += trace.buffers.resident[i] != 0 ? trace.buffers.bytes[i] : 0;
-  // A stored record may contain any number, but no peak is below what tensors request.
+  // A stored record may contain any number, but a peak cannot be below the bytes that tensors request.
   planned_ =
       std::max(peak().total(), record.memory.predicted_peak_bytes.value_or(trace.resident_bytes + trace.arena_bytes));
 }

@@ -66,9 +66,9 @@ class MemoryLedger {
   std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }
-  // Bytes at the peak that no tensor requested: alignment, gaps in the arena, and the rest of the last pages.
+  // Bytes at the peak that no tensor requested: alignment, gaps in the arena, and unused ends of pages.
   int64_t rounding() const { return planned_ - peak().total(); }
-  // The record's predicted peak, or the bytes that the plan places if the record has none.
+  // The record's predicted peak; if the record has none, the bytes that the plan places.
   int64_t planned() const { return planned_; }
   int64_t resident() const { return resident_; }  // bytes requested by buffers that live for the whole run
 
@@ -90,7 +90,7 @@ class MemoryLedger {
 struct SavedTensors {
   std::string scope;    // within the block: "attn.scores"; empty: the block itself
   std::string op;       // op that writes them
-  std::string dtype{};  // empty, as is `shape`, if tensors of several types are summed
+  std::string dtype{};  // empty, like `shape`, if tensors of several types are summed
   std::string shape{};
   bool are_copies = false;  // autocast copies of parameters
   int64_t count = 0;        // number of tensors per block
@@ -116,7 +116,7 @@ struct SavedBytes {
                                     // largest first; "block": in a layer but in none of its modules
 };
 
-// The saved tensors that exist when backward begins; with micro-batches, those of the first.
+// The saved tensors that exist when backward begins; with micro-batches, those of the first micro-batch.
 SavedBytes saved_bytes_of(const StepTrace& trace);
 
 // "layers 0-11", "layer 3", "layers 0-2, 4"

@@ -1,5 +1,5 @@
-// Reads predictions, compares them with measured and published times, and scales the time of a step to that of a
-// training run.
+// Reads predictions, compares them with measured and published times, and derives the time of a training run from the
+// time of a step.
 #include "analysis/plan_findings.h"
 
 #include <fmt/format.h>
@@ -88,8 +88,8 @@ std::optional<Finding> training_of(const Record& record, const TrainingBudget& b
       if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
     }
   }
-  // The energy of all devices, if a sensor measured the first one. Older records state it even for runs that are too
-  // short.
+  // The energy of all devices, derived from the sensor of one device. Older records state energy even for runs that are
+  // too short to measure it.
   const auto joules = number_at(record.machine, "sensors.joules_per_step");
   if (joules && measured_seconds(record) >= kShortestEnergySeconds)
     values["kwh"] = steps * *joules * number_at(record.config, "ranks").value_or(1) / kJoulesOfKwh;
@@ -98,7 +98,7 @@ std::optional<Finding> training_of(const Record& record, const TrainingBudget& b
                  .trust = is_predicted(record) ? FindingTrust::kPredicted : FindingTrust::kMeasured};
 }
 
-// Whether a prediction is a lower bound, because it uses data-sheet rates instead of rates that programs reach.
+// Whether a prediction is a lower bound because it assumes data-sheet rates, which programs do not reach.
 bool is_bound(const Prediction& prediction) { return prediction.from == "data sheet"; }
 
 Finding time_finding(const Record& record, double seconds, bool is_bound) {

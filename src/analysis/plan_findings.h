@@ -18,8 +18,8 @@ namespace laptime {
 // The facts about one planned point, from which plan_findings() derives findings.
 struct PlannedPoint {
   Record record;  // has `prediction`, and the reason if the point does not fit
-  // If the point as given does not fit: the --recompute value that fits with the least recomputation, or "nothing
-  // fits". Otherwise empty.
+  // If the point does not fit with the given options: the --recompute value that fits with the least recomputation, or
+  // "nothing fits". Otherwise empty.
   std::string fitting_recompute{};
   std::optional<int64_t> largest_batch{};    // largest batch that fits; 0: none fits
   std::optional<int64_t> largest_context{};  // largest context that fits; 0: none fits
@@ -62,8 +62,8 @@ std::optional<double> step_context(const Record& record);
 // Tokens per second of a pass that takes `seconds`; none if the record lacks its batch or context.
 std::optional<double> tokens_per_second(const Record& record, double seconds);
 
-// The recomputation that makes the point fit if --recompute does not name it: the choice of `auto`, or "cheap ops" on
-// a GPU; otherwise empty.
+// The recomputation in the plan if it is not the value of --recompute: the choice of `auto`, or "cheap ops" on a GPU.
+// Empty if the plan follows --recompute or recomputes nothing.
 std::string unasked_recompute(const Record& record);
 
 // The predicted seconds of a pass or phase; none without a prediction.

@@ -43,7 +43,7 @@ constexpr std::array kWorkOptions{WorkOption{"model"},          WorkOption{"edit
                                   WorkOption{"crop_context"},   WorkOption{"weight_tie", "false"},
                                   WorkOption{"causal", "true"}, WorkOption{"projections", "false"},
                                   WorkOption{"bias", "false"}};
-// These options determine the work too; work_of() compares them only if a record has other than the default key heads.
+// These options determine the work too; work_of() uses them only if a record's key heads differ from the default.
 constexpr std::array<std::string_view, 2> kKeyHeadOptions{"num_kv_heads", "head_dim"};
 
 // A key that two records of one command (`run`) share if they differ at most in `options`.
@@ -57,7 +57,7 @@ bool is_whole(const Record& record) {
   return record.config.text("mode") != "eager" && chosen_composites(record).empty();
 }
 
-// The value that the baseline prefers for an option, if the run contains it; empty if no value is preferred.
+// The preferred value of an option in a baseline, used if the run contains this value; empty if there is none.
 std::string_view usual_value(std::string_view key) {
   if (key == "dtype") return "float32";
   return key == "mode" ? "eager" : "";
@@ -239,8 +239,8 @@ std::string Speedups::point_of(const Record& record) const {
   return keys.empty() ? "" : point_of_run(record, run_of(record), keys);
 }
 
-// The key of the step to which gain() compares the record: the one with no composite lowered. The prefix "whole"
-// separates it from the keys of baselines.
+// The key of the step with which gain() compares the record: the same step with no composite lowered. The prefix
+// "whole" separates it from the keys of baselines.
 std::string Speedups::whole_point_of(const Record& record) const {
   return "whole\n" + point_of_run(record, run_of(record), {"keep", "lower"});
 }

@@ -62,12 +62,12 @@ class Speedups {
   // a run varies. `run` is the record's run, or empty for the points of a command that is running.
   void plan(const Record& record, std::string_view run);
 
-  // True if a planned point without a run comes before its baseline. The point's ratio is then still unknown when the
-  // point has been measured.
+  // True if a planned point without a run comes before its baseline: when the point has been measured, its ratio is
+  // still unknown.
   bool are_late() const;
 
-  // Keeps the times of a record that is a baseline for speedup() or, with no composite lowered, for gain(). Ignores all
-  // other records, and those that are not ok or have no run.
+  // Keeps the times of baselines for speedup() and of steps with no composite lowered for gain(). Ignores all other
+  // records, and records that are not ok or have no run.
   void add(const Record& record);
 
   // Whether some planned run varies an option that affects the choice of baseline.
@@ -78,12 +78,12 @@ class Speedups {
 
   bool is_baseline(const Record& record) const;
 
-  // Median time of the baseline divided by that of the record, for one phase ("" for the requested pass). None if there
-  // is no baseline, one of the two records lacks this time, or only one of them was measured.
+  // The baseline's median time divided by the record's, for one phase ("" for the requested pass). None if there is no
+  // baseline, if either record lacks this time, or if only one of them was measured.
   std::optional<Speedup> speedup(const Record& record, std::string_view phase) const;
 
-  // The record's median time divided by that of the step with no composite lowered: a value above 1 is the gain from
-  // keeping the composites that this record lowers.
+  // The record's median time divided by the median time of the same step with no composite lowered. A value above 1 is
+  // the gain from keeping the composites that this record lowers.
   std::optional<Speedup> gain(const Record& record, std::string_view phase) const;
 
  private:
@@ -94,7 +94,7 @@ class Speedups {
   // The baseline's value of an option that a run varies.
   struct Setting {
     std::string_view key;
-    std::string value;  // empty for a number of threads that is not known
+    std::string value;  // empty for an unknown number of threads
     bool is_implied;    // in every point of the run, the options before this one determine its value
   };
   struct Run {
@@ -104,7 +104,7 @@ class Speedups {
 
   std::string run_of(const Record& record) const;
   static std::vector<Setting> baseline_of(const std::set<std::vector<std::string>>& points);
-  std::vector<Setting> settings_of(const Record& record) const;  // of the baseline of the record's run
+  std::vector<Setting> settings_of(const Record& record) const;  // settings of the baseline in the record's run
   std::string point_of(const Record& record) const;
   std::string whole_point_of(const Record& record) const;
   std::optional<Speedup> compared(const std::string& point, const Record& record, std::string_view phase) const;

@@ -95,8 +95,8 @@ void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
        {"watched_steps", device.busy.size()}});
 }
 
-// Uses the record, because launches of the class communication also take time to start communication, and because
-// communication runs alongside other launches.
+// Takes the times from the record, not from launches of class communication: such a launch includes the start of
+// communication, and communication overlaps other launches.
 void add_communication(const CommunicationUse& use, std::vector<Finding>& findings) {
   if (!use.bytes || !use.launches || !use.exposed || use.seconds.value_or(0) <= 0) return;
   add(findings, "communication", "",

@@ -50,7 +50,7 @@ std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trac
 struct ComparedProfile {
   std::string title;  // "eager"
   const StepTrace* trace = nullptr;
-  std::string point{};  // the name of its record
+  std::string point{};  // name of the profiled record
 };
 
 // A part of the step in two profiles. Times are means over the traced steps, so that the parts add up to the step.

@@ -113,18 +113,18 @@ ExitCode run_program(const std::vector<std::string>& words);
 
 // Runs the program as one of several processes of mpirun or srun (ranks.cpp).
 //
-// Every process of our own mpirun is a rank. So is every process of the user's mpirun or srun except the first, if the
-// command measures points. In a rank, runs the rank to its end and returns the exit code. In any other process, returns
-// nothing; the first process of the user's mpirun or srun also starts rank 0 and connects to it through `pipes`. Throws
-// Error if rank 0 cannot be started.
+// Every process of our own mpirun is a rank. If the command measures points, every process of the user's mpirun or srun
+// except the first is a rank, too. In a rank, runs the rank to its end and returns the exit code. In any other process,
+// returns nothing; the first process of the user's mpirun or srun also starts rank 0 and connects to it through
+// `pipes`. Throws Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
 // Ends rank 0, if there is one, and waits up to 20 s for it: mpirun reports an error if this process ends before
 // rank 0.
 void end_ranks(const RankPipes& pipes);
 
-// For use in a visit_fields(): returns a function that declares options of a single command, which its help lists in
-// one group. Each option takes one value and is not stored in records; `more` sets further members of the Option.
+// Use in a visit_fields(): returns a function that declares a command's own options, listed in one group of its help.
+// Each option takes one value and is not stored in records; `more` sets further members of the Option.
 auto own_options(std::string_view group, auto& visit) {
   return [group, &visit](std::string_view flag, std::string_view help, auto& field, Option more = {}) {
     more.flag = more.key = flag;
@@ -143,7 +143,7 @@ std::vector<OptionRow> together(std::vector<OptionRow> rows, const Rows&... more
   (rows.insert(rows.end(), more.begin(), more.end()), ...);
   return rows;
 }
-// The rows without the options with these flags, which are separated by spaces: "sort resume label".
+// The rows except those with these flags; `flags` are separated by spaces: "sort resume label".
 std::vector<OptionRow> without(std::vector<OptionRow> rows, std::string_view flags);
 // The OutputConfig options with these flags.
 std::vector<OptionRow> output_options(std::string_view flags);
@@ -151,8 +151,8 @@ std::vector<OptionRow> output_options(std::string_view flags);
 // Throws Error if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
-// The index of the choice named by the first word. Throws Error if the word is missing or unknown. `noun`: what
-// the message calls the choice.
+// The index of the choice named by the first word. Throws Error if the word is missing or unknown. `noun`: the name of
+// the choice in the message.
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices);
 
 // Reads each option into the first struct that has it, and ignores options that no struct has.

@@ -45,7 +45,7 @@ Words edition_words() {
 
 Words sweep_words() { return words_of(ready_sweeps(), &ReadySweep::name, &ReadySweep::about); }
 
-// Devices, with machines by their bare names, followed by the same machines with their prefix.
+// All devices, described machines without their prefix; then the machines again, with the prefix.
 Words device_words() {
   Words words{{"auto"}};
   Words prefixed;
@@ -68,7 +68,7 @@ Words columns_words() {
   return words;
 }
 
-// An option whose values are names, but not from a fixed table of choices.
+// An option whose values are names that are not in a fixed table of choices.
 struct NamesOfOption {
   std::string_view flag;
   Words (*words)();

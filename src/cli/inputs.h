@@ -40,7 +40,7 @@ std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points = option_r
 // Shows the values of `defaults` as the options' defaults.
 std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults);
 
-// Options given on the command line replace those of the sweep.
+// Sets the options given on the command line; their values replace the sweep's.
 void set_given(Sweep& sweep, const CommandWords& words);
 
 // The sweep given by --config, or `otherwise` without one, with the command-line options applied.
@@ -69,10 +69,10 @@ std::optional<std::filesystem::path> store_path(const std::string& option);
 // Whether a file with records is a store.
 bool is_store(const std::string& file);
 
-// Returns a function that reads what a store knows about a device, once per device. `option` is the value of --store;
-// `store` is a file. Knowledge is empty if there is no store yet and, after a message, if the store's place is not
-// accessible or rows are damaged. Both throw Error at once for a file that is not a store; the function also throws
-// Error if the file cannot be read.
+// Both return a function that reads what a store knows about a device, once per device. `option` is the value of
+// --store; `store` is a file. Knowledge is empty if there is no store yet. It is also empty, after a message, if the
+// store is not accessible or has damaged rows. Both throw Error at once for a file that is not a store; the returned
+// function throws Error if the file cannot be read.
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 
@@ -128,7 +128,7 @@ struct ShowOptions {
 
 ShowOptions given_selection(const CommandWords& words);  // throws Error if both options are given
 
-// Which stored records a command reads, and where it writes.
+// The stored records that a command reads, and its output.
 struct StoreWords {
   std::string filter;  // empty: select every record
   ShowOptions selection{};
@@ -161,7 +161,7 @@ struct SelectedRecords {
 
   // The reason why no record is selected; empty if a record is selected, or if no record can be read.
   std::string why_none() const { return records.why_none(filter); }
-  // Throws Error for a command that needs a record: that the store is empty, or else `reason`.
+  // Throws Error for a command that needs a record. The message says that the store is empty, or else `reason`.
   [[noreturn]] void reject_none(std::string_view where, const std::string& reason) const;
 
   Store store;

@@ -28,8 +28,8 @@ TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
 bool is_table(OutputFormat format);            // whether the format is meant to be read by people
 bool shows_table(const OutputConfig& config);  // whether standard output shows a table for people
 
-// A table on standard output and JSON lines are written record by record; other formats, sorted output, and rows that
-// are compared with a later row, are written at the end.
+// Writes a table on standard output and JSON lines record by record. Other formats, sorted output, and rows that are
+// compared with a later row are written at the end.
 class RecordOutput {
  public:
   // Throws Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the
@@ -96,7 +96,7 @@ class TrainingLines {
 // "[\n...,\n...\n]\n": a list of JSON values, one per line.
 std::string json_list(const std::vector<std::string>& values);
 
-// The output formats of an answer, which has no samples.
+// The output formats of an answer. Answers have no samples, so the format `samples` is left out.
 inline constexpr std::array kAnswerFormats{OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv,
                                            OutputFormat::kJson, OutputFormat::kJsonl};
 

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::string_view kHelp = "help";
 
-// The hint for an option of bench that `command` does not take: suggests a filter if `command` selects records,
-// otherwise bench. Empty for any other flag.
+// The hint for an option of bench that `command` does not take: it suggests a filter if `command` selects records,
+// otherwise laptime bench. Empty for any other flag.
 std::string hint_of_bench(const Command& command, std::string_view flag) {
   const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
   if (!option) return "";

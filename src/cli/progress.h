@@ -85,9 +85,9 @@ struct PlannedCount {
   bool any_failed = false;
 };
 
-// Calls take(plan(point, stage)) for each point in turn until all are planned or the user asks to stop, and returns how
-// many were planned. A plan with a record may have failed. A line shows the point being planned, and is cleared before
-// `take` may write.
+// Calls take(plan(point, stage)) for each point in turn until all are planned or the user asks to stop. Returns how
+// many were planned and, if `plan` returns records, whether any failed. A line shows the point being planned; it is
+// cleared before `take` is called.
 PlannedCount plan_each(const std::vector<ResolvedPoint>& points, const auto& plan, const auto& take) {
   const StopSignals signals;
   PlanningLine line(standard_error(), spoken_points(points));
@@ -108,7 +108,7 @@ PlannedCount plan_each(const std::vector<ResolvedPoint>& points, const auto& pla
 // that runs them. Prints a message if the user asked to stop.
 ExitCode planning_exit(const PlannedCount& planned, std::span<const ResolvedPoint> points);
 
-// Receives the results of the points of a command.
+// Receives the results of a command's points.
 struct PointOutput {
   std::function<void(const PointResult& result)> add{};     // throws OutputLost
   std::function<void()> finish = [] {};                     // called after the last point; throws OutputLost

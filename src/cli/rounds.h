@@ -18,14 +18,14 @@ namespace laptime {
 // and a kernel that was chosen by chance would be reused in all rounds and look like a difference.
 struct ComparedPrograms {
   std::string a, b;                // names or paths, found as in a shell
-  std::vector<std::string> words;  // the bench options that name the point
+  std::vector<std::string> words;  // the bench options that describe the point
 };
 
 struct RoundsRequest {
   ResolvedPoint a, b;  // valid points; a given warm-up or number of steps applies to each process
   std::optional<ComparedPrograms> programs{};  // the programs that measure the points; none: this program
   ComparedNames names;
-  double margin = 0;  // rounds stop once both ends of the 99 % interval are within half of this margin of the ratio
+  double margin = 0;  // rounds stop once both ends of the ratio's 99 % interval are within margin / 2 of the ratio
   Seconds budget{};   // for all rounds; at least kFewestRounds are run
   std::optional<std::filesystem::path> store{};
   std::string run_name;  // Record::sweep of the stored records
@@ -39,7 +39,7 @@ struct Rounds {
   std::string failure;  // "B: out_of_memory: ..." if a process failed, which ends the rounds
 };
 
-// Runs each point once, which chooses kernels and shows how long a step takes, and then runs the rounds while showing
+// Runs each point once, to choose kernels and to learn how long a step takes. Then runs the rounds while showing
 // progress. The points must have passed check_inputs.
 Rounds measure_rounds(const RoundsRequest& request);
 

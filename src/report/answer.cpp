@@ -117,7 +117,7 @@ Json json_of(const PointAnswer& answer) {
 
 std::string csv_of(const std::vector<PointAnswer>& answers) {
   Table all{.columns = columns_from("<name; <table")};
-  std::map<std::string, size_t> places;  // index in all.columns of every column except the first two, by key
+  std::map<std::string, size_t> places;  // indices in all.columns by key, except the first two columns
   for (const PointAnswer& answer : answers) {
     for (const AnswerPart& part : answer.parts) {
       if (!part.for_data) continue;

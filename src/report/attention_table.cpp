@@ -23,7 +23,7 @@ constexpr size_t kAlwaysShown = 2;
 
 constexpr std::array<const char*, 3> kPhases{"forward", "backward", "inference"};
 
-// Whether a step of the pass has the phase. Planned points may not state their pass, which then is not inference.
+// Whether the pass has the phase. If a planned point does not state its pass, the pass is not inference.
 bool has_phase(std::string_view pass, std::string_view phase) {
   if (pass == "inference" || phase == "inference") return pass == phase;
   return pass != "forward" || phase == "forward";
@@ -45,7 +45,7 @@ std::vector<std::string> labels_of(const Record& record) {
 
 bool AttentionTable::suits(const Records& expected) {
   std::set<std::vector<std::string>> points;
-  std::set<std::vector<std::string>> places;  // a row compares modes, so they must have run in one place
+  std::set<std::vector<std::string>> places;  // where the points ran: one place only, because rows compare modes
   bool is_suited = true;
   expected.each(Extent::kWithConfig, [&](const Record& record) {
     std::vector<std::string> point = labels_of(record);
@@ -122,7 +122,7 @@ TableRow AttentionTable::row_of(const Size& size) const {
     }
   }
   if (modes_.size() > 1) {
-    // The gain from the mode with the most launches to the one with the fewest, in any order of the columns.
+    // The speed-up of the mode with the fewest launches over the mode with the most, in any order of the columns.
     const auto fusion = [](const std::string& mode) {
       return mode == "compile" ? 2 : mode.starts_with("compile") ? 1 : 0;
     };

@@ -1,4 +1,4 @@
-// Tables of the columns and column sets, how each column is read, and the list of all column names.
+// Defines the columns and column sets, and how each column is read; lists all column names.
 #include "report/columns.h"
 
 #include <fmt/format.h>
@@ -70,7 +70,7 @@ struct Definition {
   Unit unit = Unit::kNone;
   unsigned flags = 0;
   size_t width = 6;
-  std::string_view help = {};  // empty for a column that only column sets name, many with headers of source documents
+  std::string_view help = {};  // empty for a column that only column sets use, many with a header of a source document
   std::string (*text_of)(const Record& record, std::string_view phase, const Heading* heading) = nullptr;
   std::string_view note = {};
   std::string_view shown = {};

@@ -24,7 +24,7 @@ namespace {
 
 // clang-format off
 constexpr std::array kShortNames{
-    // Without a help text here, a name takes that of a column of the default table, of an option or of its metric.
+    // A name without a help text here uses the text of its column in the default table, its option or its metric.
     ShortName{"n", "count"}, ShortName{"tokens/s", "tokens_per_second"},
     ShortName{"peak", "peak_memory|predicted_peak_memory"}, ShortName{"mfu", "mfu_measured|mfu_datasheet"},
     ShortName{"arithmetic", "math_mode"}, ShortName{"verdict", "verdict.rating"}, ShortName{"loss", "loss.values"},
@@ -186,7 +186,7 @@ std::optional<SchemaKey> find_key(std::string_view path) {
   return std::nullopt;
 }
 
-// Whether a value is a list of objects, which does not fit in a row. The schema decides for an empty list.
+// Whether a value is a list of objects, which does not fit in a row. For an empty list, the schema decides.
 bool is_list_of_objects(const std::string& path, const Json& value) {
   if (!value.is_array()) return false;
   return value.empty() ? schema_type(path) == "list of object" : value[0].is_object();

@@ -18,7 +18,7 @@
 
 namespace laptime {
 
-// A column that compares rows, or an end of its interval.
+// A column whose values compare two rows, or an end of their interval.
 struct RatioColumn {
   std::string_view name;
   std::optional<Speedup> (Speedups::*ratio)(const Record&, std::string_view) const;
@@ -29,12 +29,12 @@ std::span<const RatioColumn> ratio_columns();
 
 // The source that a column name refers to. A source is the tag of a metric ("tokens_per_second"), a key of the schema
 // or of the configuration ("d_model"), a dotted path ("time.step.median", "loss.values.0"), a statistic of a phase's
-// time ("forward:mean") or of the row's time (":mean"), or a computed value ("model", "=steps"). Sources joined by '|'
-// ("mfu") are alternatives, of which the first with a value is used. Short names ("ctx") and the headers of tables
-// ("tokens/s", "median (95 % interval)", "Min (s)") resolve to their sources; other names are returned unchanged.
+// time ("forward:mean") or of the row's time (":mean"), or a computed value ("model", "=steps"). Of several sources
+// joined by '|' ("mfu"), the first with a value is used. Short names ("ctx") and the headers of tables ("tokens/s",
+// "median (95 % interval)", "Min (s)") resolve to their sources; other names are returned unchanged.
 std::string resolved_column(std::string_view name);
 
-// The canonical spelling of `value` if the column is an option ("bfloat16" for "bf16" of dtype); otherwise `value`.
+// The canonical spelling of `value` if the column is an option (dtype "bf16": "bfloat16"); otherwise `value`.
 std::string meant_word(std::string_view column, std::string_view value);
 
 // A value that is computed from a record.
@@ -49,8 +49,8 @@ class ColumnValue {
  public:
   explicit ColumnValue(std::string_view column);  // a name that resolved_column() knows, or a source
 
-  // `phase` is empty for the requested pass. Null if the record has no value, or without the baselines (`speedups`) of
-  // a column that compares rows.
+  // `phase` is empty for the requested pass. Null if the record has no value, or if a column that compares rows gets no
+  // baselines (`speedups`).
   Json of(const Record& record, std::string_view phase = {}, const Speedups* speedups = nullptr) const;
   // The value as filters compare it; a list if it has several spellings.
   Json matched(const Record& record, const Speedups* speedups = nullptr) const;
@@ -59,8 +59,8 @@ class ColumnValue {
 
  private:
   struct Part {
-    std::string path;                // the source; within a time if there is a phase
-    const Metric* metric = nullptr;  // as is `derived`, null for another source
+    std::string path;                // the source or, with a phase, the path within its time
+    const Metric* metric = nullptr;  // like `derived`, null for other kinds of sources
     const Derived* derived = nullptr;
     std::optional<std::string> phase = {};  // the time's phase; empty: the phase of the row
   };
@@ -85,7 +85,7 @@ void check_column(std::string_view column, const Records& records, std::string_v
 struct ShortName {
   std::string_view name;
   std::string_view path;
-  std::string_view help = {};  // empty: that of an option, of a column of the default table, or of the path's metric
+  std::string_view help = {};  // empty: the help of the option, the default table's column or the metric
 };
 std::span<const ShortName> short_names();
 
@@ -151,16 +151,16 @@ std::optional<Column> table_column(std::string_view header);
 std::vector<Column> columns_of(std::string_view list, const Records& records);
 
 // Columns for CSV and JSON. "default" means the configuration and the main results, with the unit in the header
-// ("median_s"); other columns may follow it. `mfu` as in share_peak_by.
+// ("median_s"); other columns may follow it. `mfu` is the metric for share_peak_by().
 std::vector<Column> data_columns(std::string_view list, const Records& records, std::string_view mfu = "mfu");
 
 // Replaces the column mfu, if present, with another metric for the share of peak: mfu_causal or mfu_6n.
 void share_peak_by(std::string_view metric, std::vector<Column>& columns, const Records& records);
 
-// The leading default data columns: names, status and options. samples_csv() writes them, too.
+// The first default columns of CSV and JSON: names, status and options. samples_csv() writes them, too.
 std::vector<std::string_view> configuration_columns();
 
-// Whether a table with these columns has a line below it, and that line; it is empty if the records lack its figures.
+// Whether a table with these columns has a summary line, and that line; empty if the records lack its figures.
 bool have_summary(std::string_view list);
 std::string summary_of_columns(std::string_view list, const Records& records);
 
@@ -174,7 +174,7 @@ bool have_late_baselines(std::span<const Column> columns);
 // The baselines in the records. Only Extent::kWhole reads the samples from which intervals are computed.
 Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig);
 
-// "1.5x (1.2-1.7)"; "1x" for the baseline, no interval for predicted times, which have no spread, and "-" if unknown.
+// "1.5x (1.2-1.7)", "1x" for the baseline, or "-" if unknown. Predicted times have no spread, hence no interval.
 std::string speedup_text(const std::optional<Speedup>& speedup);
 
 // ---- --sort: the order of records and of table rows
@@ -191,7 +191,7 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
 // title in any case. Throws Error for another direction, and for an unknown column, suggesting the nearest name.
 std::vector<size_t> row_order(const Table& table, std::string_view order, bool is_descending_by_default);
 
-// The source of a header that a column set has.
+// The source of a column with this header; none if no table has the header.
 std::optional<std::string_view> header_source(std::string_view header);
 Column plain_column(std::string_view name, bool is_text);
 inline constexpr std::string_view kPopulationNote = "std divides by n (population)";

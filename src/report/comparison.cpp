@@ -179,8 +179,8 @@ std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
   return differences_by(rounds, [](const std::string&, const std::string& op) { return op; });
 }
 
-// A table of the `most` largest of the `parts`, which sum to `whole` minus the time between launches. If there is a
-// difference, each part's share of it is shown.
+// A table of the `most` largest parts. All `parts` sum to `whole` minus the time between launches. If the verdict is
+// that the times differ, shows each part's share of the difference.
 Table parts_table(const char* name, const char* key, const std::vector<PartDifference>& parts,
                   const PartDifference& whole, bool is_decided, size_t most) {
   Table table{.name = name,
@@ -216,7 +216,7 @@ std::string rounds_sentence(const std::vector<double>& ratios) {
   return text;
 }
 
-// Reports the part that contributes most to the difference; nothing if no part changed in the direction of the step.
+// Reports the part that contributes most to the difference, if any part changed in the same direction as the step.
 void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
                const PartDifference& whole) {
   const auto cause = std::ranges::find_if(

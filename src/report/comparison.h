@@ -1,5 +1,5 @@
-// Answers of laptime compare: A and B measured in rounds, with the part of the step that explains the difference, or
-// stored records of the same points.
+// Answers of laptime compare, about A and B measured in rounds (with the part of the step that explains the difference)
+// or about stored records of the same points.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace laptime {
 
 // Results of one process of a round.
 struct RoundFigures {
-  std::string pass;                    // the key of the compared time
+  std::string pass;                    // key in `time` of the compared time
   std::map<std::string, double> time;  // medians in seconds, by keys of Record::time
   std::vector<std::string> phases;     // the keys of `time` that are phases, in order
   // Mean seconds in a traced step, keyed by phase and part ("backward layers.*.ffn") and by op; empty without a trace.

@@ -210,7 +210,7 @@ bool compare(const Comparison& comparison, const Json& value) {
     return comparison.op == "!=";
   }
   const std::string text = plain_text(value);
-  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // text such as edition "2025"
+  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // numbers may be text: edition "2025"
   if (number && comparison.number) return holds(comparison.op, *number, *comparison.number);
   if (comparison.op == "=") return text == comparison.value || text == comparison.meant;
   if (comparison.op == "!=") return text != comparison.value && text != comparison.meant;

@@ -43,7 +43,7 @@ class Filter {
   // (ascending).
   void require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids = {});
 
-  // Selects the records of one command: those with its run id, and those that it took from the store (`ids`,
+  // Selects the records of one command: records with its run id, and records that it took from the store (`ids`,
   // ascending). Ratios may then compare any two of these records, even from different runs.
   void require_command(const std::string& run, std::vector<int64_t> ids);
   bool requires_command() const { return command_.has_value(); }
@@ -103,9 +103,9 @@ class StoredRecords : public Records {
   bool are_of_one_command() const override { return are_of_one_command_; }
   void each_id(Extent extent, const Store::Visit& visit) const;  // like each, and passes the record's id
 
-  // "0 of 4 records match; they have model medium, small", listing the values that the store has in the columns of
-  // `filter`, or that the store has no records. `filter` must be the one that selected these records. Empty if a record
-  // matches or the filter is empty.
+  // The reason why no record matches: the store is empty, or "0 of 4 records match; they have model medium, small" with
+  // the values of the columns in `filter`, which must be the filter of these records. Empty if a record matches, or if
+  // the filter is empty and the store is not.
   std::string why_none(const Filter& filter) const;
 
   void sort(std::string_view order);

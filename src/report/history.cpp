@@ -65,7 +65,7 @@ std::string word_of(const std::string& condition) {
   return condition.substr(0, condition.find(':') + 1) + condition.substr(slash + 1);
 }
 
-// Appends to each name the conditions in which series with this name and machine differ.
+// Appends to each name the conditions in which the series differs from others with the same name and machine.
 void distinguish(std::vector<Series>& all) {
   std::map<std::pair<std::string, std::string>, std::vector<Series*>> alike;
   for (Series& series : all) alike[{series.name, series.machine}].push_back(&series);

@@ -31,7 +31,7 @@ int64_t peak_of(const Record& record) {
 }
 
 std::string limit_words(const std::vector<const Record*>& records) {
-  constexpr double kMoments = 0.05;  // limits that differ by at most this fraction between points count as one
+  constexpr double kMoments = 0.05;  // limits of points that differ by at most this fraction count as equal
   std::optional<UsableMemory> least;
   int64_t most = 0;
   for (const Record* const record : records) {

@@ -17,7 +17,7 @@ namespace laptime {
 // "custom". For a named size with a changed dimension, `config.model` is "custom", but the record's name keeps the
 // requested size. This function and the next need only Extent::kNames.
 std::string model_text(const Record& record);
-// The words by which a filter finds the model: model_text() and, for a changed size, also the size and "custom".
+// The names that a filter accepts for the model: model_text() and, for a changed size, also the size and "custom".
 std::vector<std::string> model_words(const Record& record);
 
 // "small, 1 layer, ctx 64, batch 2, step float32 compile · AMD EPYC, 2 threads": the point and its machine.
@@ -32,7 +32,7 @@ std::string processor_name(const Record& record);
 std::string brief_processor(std::string name);
 // "h100" for the device "roofline:h100".
 std::string brief_device(const std::string& device);
-// The machine whose times the record has: the GPU or the processor; for a prediction, the predicted device.
+// The machine that the record's times apply to: the GPU or the processor; for a prediction, the predicted device.
 std::string machine_of(const Record& record);
 // The machine, with a mark if its times are predicted: "h100 (predicted)".
 inline constexpr std::string_view kPredictedMark = " (predicted)";

@@ -48,8 +48,8 @@ std::optional<ProfileView> profile_view(PlanView view) {
   return found == choices.end() ? std::nullopt : std::optional(found->value);
 }
 
-// The phases of a step on one line: "forward 74 ms   backward 156 ms   optimizer 31 ms   matmul 67 % of the time". For
-// a pass that is one of the phases, the share is of that phase.
+// The phases of a step on one line: "forward 74 ms   backward 156 ms   optimizer 31 ms   matmul 67 % of the time". If
+// the pass is a single phase, the share is of that phase.
 std::vector<std::string> phase_parts(const Finding& time, const std::vector<Finding>& findings) {
   std::vector<std::string> parts;
   for (const char* phase : {"forward", "backward", "optimizer"}) {

@@ -26,7 +26,7 @@ constexpr auto choices_of(PlanView) {
 struct PlanQuery {
   PlanView view = PlanView::kSummary;
   TrainingBudget budget{.tokens = 1e9};  // the training run whose duration is shown
-  bool draws_curve = false;              // draw a bar of memory for each point, with its time
+  bool draws_curve = false;              // draw each point's memory as a bar, with its time
   bool compares_training = false;        // compare the training times of several points
   bool grid = false;                     // show only the peaks, by pass and number type
   bool verbose = false;
@@ -35,7 +35,7 @@ struct PlanQuery {
 // One point: a short summary with the tables of the view.
 PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace>& trace, const PlanQuery& query);
 
-// Several points: a line that says which fit, and a row per point or, with `grid`, their peaks by pass and number type.
+// Several points: a line that says which fit, and a row for each or, with `grid`, their peaks by pass and number type.
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query);
 
 // "measured launches, 98 % of the time from launches of the same shapes": what a prediction is based on.

@@ -52,17 +52,17 @@ class TrustLine {
   void add(const Record& record);
 
   // One line that begins with "!" and says what the times can be used for. Empty if each row has enough samples and a
-  // median known within 5 %, and neither a busy machine nor a verdict casts doubt on its time.
+  // median known within 5 %, and neither a busy machine nor a verdict casts doubt on the times.
   std::string line() const;
 
  private:
   int64_t rows_ = 0;
-  double lost_ = 0;  // the largest fraction of its time that a row lost on a busy machine
+  double lost_ = 0;  // largest fraction of time that a row lost because the machine was busy
   std::string lost_to_;
   std::optional<double> uncertainty_;   // the largest known uncertainty of any row
-  std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
+  std::optional<int64_t> few_samples_;  // fewest samples of a row with too few for an interval
   bool is_spread_unknown_ = false;      // a row has a single sample
-  std::string unsteady_;                // why a time is unreliable, from the first verdict that says so
+  std::string unsteady_;                // why a time is unreliable, from the first verdict with such a reason
   bool is_predicted_ = false;
 };
 

@@ -132,7 +132,7 @@ std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfi
     if (one.test != nullptr) {
       test = [&](const TraceLaunch& launch) { return one.test(launch) && (!query.test || query.test(launch)); };
     }
-    std::vector<TableRow> whole;  // the rows that sum up the step
+    std::vector<TableRow> whole;  // rows for the residue and the whole pass
     std::vector<double> differences;
     for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.key, test)) {
       const auto& interval = part.interval;

@@ -27,7 +27,7 @@ enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) { return choices<ProfileBy>("name", "shape", "layer", "phase"); }
 
-// Whether `by` applies to the view. True also for a view that always splits its rows that way (ops by phase).
+// Whether `by` applies to the view. Also true if the view always splits its rows this way (ops by phase).
 bool splits(ProfileView view, ProfileBy by);
 
 struct ProfileQuery {

@@ -137,8 +137,8 @@ std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& tra
 }
 
 // Classes as rows, with their seconds and shares in each phase and in the whole step, and their share in forward +
-// backward. A selection of launches decides which rows and phases there are, but shares are of whole phases. The last
-// row is the time between launches, unless launches are selected.
+// backward. If launches are selected, only their classes and phases are shown, but shares are still of whole phases.
+// The last row is the time between launches, unless launches are selected.
 Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
   const std::vector<LaunchSum> phases = sum_launches(trace, phase_of, test);

@@ -43,7 +43,7 @@ bool is_equal(const JsonObject& config, std::string_view key, const std::optiona
   return number && number_at(config, key) == static_cast<double>(*number);
 }
 
-// Whether the record has the model of the editions with published figures: the defaults of RunConfig.
+// Whether these options of the record have their defaults, as in the models of the published figures.
 bool has_usual_model(const Record& record) {
   static const JsonObject kDefaults(to_json(RunConfig()));
   constexpr std::array kOptions{"vocab_size", "weight_tie", "bias", "crop_context"};

@@ -223,9 +223,9 @@ struct Rows {
 struct TableStream::State : Rows {
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
-  bool is_point = false;     // a single record shown in sentences
+  bool is_point = false;     // the output is a single record, in sentences
   bool is_held = false;      // rows are written at the end, because a baseline may arrive after rows that need it
-  std::vector<Record> held;  // rows that wait for the end
+  std::vector<Record> held;  // records whose rows end() writes; used if is_held
   std::optional<Record> too_large;  // the smallest point that is out of memory
   std::string run;                  // run of the previous row
 

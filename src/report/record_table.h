@@ -20,7 +20,7 @@ struct TableStyle {
   size_t width = 0;         // width of the terminal; 0: no limit
   bool verbose = false;     // also show set-up, first steps, reasons for verdicts and the machine
   bool quiet = false;       // print only the rows
-  std::string mfu = "mfu";  // the metric shown as "of peak": also mfu_causal, mfu_6n
+  std::string mfu = "mfu";  // the metric shown as "of peak": mfu, mfu_causal or mfu_6n
   bool tells_runs = false;  // print a line before the rows of each run if there are several runs
   const std::set<std::string>* stored_runs = nullptr;  // runs whose rows are marked as coming from the store
 
@@ -67,7 +67,7 @@ class AttentionTable {
   std::string add(const Record& record);
   // Returns the rows for which the records of some modes have not arrived.
   std::string end();
-  // The distinct reasons of rows without times, "unsupported: ...". Rows only say that a size does not fit.
+  // The distinct reasons why rows have no times: "unsupported: ...". A row itself only says that its size does not fit.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
@@ -83,7 +83,7 @@ class AttentionTable {
   std::string print(Size& size);
 
   std::vector<std::string> modes_;
-  std::vector<std::string> phases_;  // those with a column for each mode
+  std::vector<std::string> phases_;  // phases that have a column for each mode
   bool shows_before_backward_ = false;
   std::vector<Size> sizes_;
   std::vector<std::string> reasons_;

@@ -25,7 +25,7 @@ class Records {
   // Visits records in order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
 
-  // Whether all records belong to one command, including those that it took from the store.
+  // Whether all records belong to one command, including records that it took from the store.
   virtual bool are_of_one_command() const { return false; }
 
   template <class Take>

@@ -60,7 +60,7 @@ std::string ratio_words(const Finding& f, const std::string& key) {
   return std::isfinite(ratio) ? fmt::format("{:.2g}x", ratio) : "-";
 }
 
-// Formats a number in the unit given by its key's suffix, or as requested after the key in a template.
+// Formats a number in the unit of its key's suffix or, if a template gives a format after the key, in the format `how`.
 std::string number_words(const Finding& f, std::string_view key, std::string_view how) {
   const double number = f.number(key);
   if (how == "long") return long_time(number);
@@ -329,7 +329,7 @@ std::string price_words(double price) {
 std::string count_words(double count) {
   if (!std::isfinite(count)) return "-";
   for (const auto& [size, name] : {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M")}) {
-    if (count >= 0.9995 * size) return fmt::format("{:.3g}{}", count / size, name);  // {:.3g} rounds to 1000 from there
+    if (count >= 0.9995 * size) return fmt::format("{:.3g}{}", count / size, name);  // else 999.5B would be "1e+03B"
   }
   return grouped(std::llround(count));
 }

@@ -30,7 +30,7 @@ std::string brief_bytes(int64_t bytes);
 std::string grouped(int64_t number);
 // A price: "3.25", "31,500".
 std::string price_words(double price);
-// A count with three digits from a million on: "31,500", "1.5B", "15.6T".
+// A count; from a million on, with three digits: "31,500", "1.5B", "15.6T".
 std::string count_words(double count);
 // A time in a suitable unit: "38 s", "12 min", "8.8 h", "3.2 days".
 std::string long_time(double seconds);

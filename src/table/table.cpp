@@ -83,8 +83,8 @@ void GrowingTable::lay_out() {
   style_.width -= remark;
   for (size_t i = 0; i < table_.columns.size(); ++i) {
     const TableColumn& column = table_.columns[i];
-    // Columns that are never dropped, and those of a fixed width, stay even if they are empty so far, because later
-    // rows may have values.
+    // Columns that are never dropped or have a fixed width stay even if they are empty so far, because later rows may
+    // have values.
     if (!column.for_people || (column.drop > 0 && column.width == 0 && !is_shown(table_, i))) continue;
     size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
     for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
@@ -103,7 +103,7 @@ void GrowingTable::lay_out() {
   style_.width = whole;
 }
 
-// Drops the column with the largest `drop`; of several, the rightmost. Returns false if no column can be dropped.
+// Drops the column with the largest `drop` (the rightmost of several). Returns false if no column can be dropped.
 bool GrowingTable::drop_column() {
   const auto rank = [&](const Place& place) { return table_.columns[place.column].drop; };
   const auto last = std::max_element(places_.rbegin(), places_.rend(),

@@ -67,10 +67,10 @@ inline constexpr size_t kColumnGap = 2;  // spaces between the columns of a tabl
 
 using Cells = std::vector<std::string>;
 
-// Columns are as wide as their widest cell, two spaces apart, after `indent` spaces, and right-aligned if `right` is
-// true for them. Rows may differ in length. Lines have no trailing spaces and end in a line break. If the columns
-// together are wider than `width` (0: no limit), the first one that does not fit is broken at spaces, and later columns
-// go below it.
+// Lays out rows after `indent` spaces, in columns that are as wide as their widest cell and two spaces apart. A column
+// is right-aligned if its value in `right` is true. Rows may differ in length. Lines have no trailing spaces and end in
+// a line break. If the table is wider than `width` (0: no limit), the first column that does not fit is broken at
+// spaces, and later columns go below it.
 std::string aligned(const std::vector<Cells>& rows, const std::vector<bool>& right = {}, size_t indent = 0,
                     size_t width = 0);
 

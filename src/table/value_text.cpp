@@ -48,8 +48,8 @@ int last_digit(double size, double uncertainty) {
   if (uncertainty <= 0) return plain;
   const double doubt = size * std::min(uncertainty, 1.0);
   const double leading = doubt / std::pow(10, exponent_of(doubt));  // 1 to 10
-  // From 9.5 on, the rule rounds to 10 and keeps both digits. The second one has the place of the single digit that is
-  // kept below 9.5, so this needs no case of its own.
+  // From 9.5 on, the rule rounds to 10 and keeps both digits. The last digit then has the same place as the single
+  // digit kept below 9.5, so no special case is needed.
   const bool two_digits = leading < 3.55;
   return std::max(plain, std::min(exponent_of(doubt) - (two_digits ? 1 : 0), exponent_of(size)));
 }

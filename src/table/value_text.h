@@ -53,7 +53,7 @@ std::string whole_percent_text(double fraction);
 // A change in percent: "+3.4 %".
 std::string change_text(double fraction);
 
-// A number with this many decimals, or with three digits from a million on: "1.034", "1e+308"; "-" if it is not finite.
+// A number with `decimals` decimals or, from a million on, three digits: "1.034", "1e+308"; "-" if it is not finite.
 std::string fixed_text(double value, int decimals);
 
 // Each part's share of the sum, in whole percent that add up to 100: the parts with the largest remainders are rounded

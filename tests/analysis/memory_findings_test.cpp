@@ -111,7 +111,7 @@ TEST(SavedBytes, MergesFoldedAndUnfoldedBatchShapes) {
   EXPECT_EQ(tensors[1].shape, "[1, 5, 2]");
 }
 
-TEST(SavedBytes, ToleratesAnyShapeOfAnImportedTrace) {
+TEST(SavedBytes, IgnoresMalformedShapesAndRejectsOverflowingOnes) {
   const auto total_with = [](const std::string& shape) {
     MadeTrace made;
     made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
@@ -122,7 +122,7 @@ TEST(SavedBytes, ToleratesAnyShapeOfAnImportedTrace) {
   EXPECT_THROW(total_with("[4611686018427387904, 4, 2]"), Error);
 }
 
-TEST(SavedBytes, CountsOneMicroBatch) {
+TEST(SavedBytes, CountsOnlyTheFirstMicroBatch) {
   MadeTrace made;
   for (const char* phase : {"forward", "backward", "forward", "backward"}) made.launch(phase, "lm_head", "matmul");
   made.buffer(50, 0, 1, true);

@@ -65,7 +65,7 @@ TEST(TrainingTime, OnlyAPlannedPointUsesItsPrediction) {
   EXPECT_FALSE(training_time(record, {.tokens = 1024}).has_value()) << "a point that ran but has no time";
 }
 
-TEST(TrainingTime, TimesOfADeviceModelHaveTheRangeOfThePrediction) {
+TEST(TrainingTime, DeviceModelTimesHaveThePredictionInterval) {
   Record record = measured(2);
   record.verdict.rating = kPredicted;
   record.prediction.low = 1;
@@ -96,13 +96,13 @@ TEST(TrainingTime, ReportsEnergyMeasuredByASensor) {
   EXPECT_FALSE(training_time(record, {.tokens = 10'240})->has("kwh"));
   record.machine.json()["sensors"] = Json{{"joules_per_step", 720.0}};
   EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 10 * 720 / 3.6e6);
-  record.config.json()["ranks"] = 2;  // the sensor is that of one of the devices
+  record.config.json()["ranks"] = 2;  // the sensor measures only one of the devices
   EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 2 * 10 * 720 / 3.6e6);
 }
 
-TEST(TrainingTime, HidesEnergyMeasuredOverAShortTime) {
+TEST(TrainingTime, OmitsEnergyMeasuredOverAShortTime) {
   Record record = measured(0.0173);
-  record.machine.json()["sensors"] = Json{{"joules_per_step", 16.35}};  // 947 W, which the card cannot draw
+  record.machine.json()["sensors"] = Json{{"joules_per_step", 16.35}};  // 947 W, more than the card can draw
   record.time["step"].total = 0.173;
   EXPECT_FALSE(training_time(record, {.tokens = 1e9})->has("kwh"));
   record.stopping.steps_per_sample = 20;

@@ -67,7 +67,7 @@ TEST(Work, DependsOnTheModelAndNotOnHowAStepIsComputed) {
   EXPECT_FALSE(is_work_option("threads"));
 }
 
-TEST(Speedup, ComparesStepsThatDivideTheSameBatch) {
+TEST(Speedup, ComparesStepsThatSplitTheSameBatchDifferently) {
   const Record record = stored_records()[0];
   const std::vector<Record> ranks{with(with(record, "ranks", 1, 3), "threads", 2, 3),
                                   with(with(record, "ranks", 2, 2), "threads", 1, 2)};
@@ -88,7 +88,7 @@ TEST(Speedup, ComparesStepsThatDivideTheSameBatch) {
   EXPECT_FALSE(speedups_of(batches).speedup(batches[1], ""));
 }
 
-TEST(Speedup, ComparesWithAPointOfTheRun) {
+TEST(Speedup, BaselineIsAlwaysAPointOfTheRun) {
   const Record record = stored_records()[0];
   const Record float16 = with(with(record, "dtype", "float16", 2), "loss_scale", "dynamic", 2);
   const std::vector<Record> scaled{with(record, "loss_scale", "none", 3), float16};

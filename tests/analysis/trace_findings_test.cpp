@@ -144,10 +144,10 @@ TEST_F(TraceFindings, ReportsDeviceIdleShare) {
   EXPECT_FALSE(one("device_idle").has("share"));
 }
 
-TEST_F(TraceFindings, CommunicationIsThatOfTheRecord) {
+TEST_F(TraceFindings, CommunicationTimesComeFromTheRecord) {
   EXPECT_EQ(one("communication").kind, "");
   record_.communication = {.bytes = 4096, .launches = 2, .seconds = 800e-9, .exposed = 200e-9};
-  // Starting communication delays computation, but is no wait for it.
+  // This launch only starts communication; computation does not wait for communication during this time.
   add("backward", "lm_head", -1, "lm_head", "", "all_reduce", "communication", 0, 4096, {900, 900});
   for (TracedStep& step : trace_.steps) step.communication = {0, 300, 300, 600};
   const Finding communication = one("communication");
@@ -182,7 +182,7 @@ TEST_F(TraceFindings, ReportsShareAndCallsOfTheTopKernel) {
   EXPECT_EQ(top.integer("products_calls"), 4);
 }
 
-TEST_F(TraceFindings, ComparedPartsHaveNoResidueOfRounding) {
+TEST_F(TraceFindings, ComparedPartsHaveNoResidueRowForRoundingErrors) {
   for (TracedStep& step : trace_.steps) {
     const auto sum = std::accumulate(step.launches.begin(), step.launches.end(), 0.0);
     step.total = 1e-9 * sum * (1 - 1e-12);
@@ -237,7 +237,7 @@ TEST_F(TraceFindings, ComparedPartsMayExistOnOneSideOnly) {
   EXPECT_NEAR(mul->saved(), 100e-9, 1e-15);
 }
 
-TEST_F(TraceFindings, ChargesCastsToTheTypeThatCastsMore) {
+TEST_F(TraceFindings, CastCostDescribesTheProfileThatCastsMore) {
   const StepTrace plain = trace_;
   add("forward", "lm_head", -1, "lm_head", "", "to", "cast", 0, 1000, {100, 100});
   const Finding cost = cast_cost({"bfloat16", &trace_, "b"}, {"float32", &plain, "a"});

@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-TEST(RecordOutput, SummaryBelowAGrowingTableIsThatOfAllRecords) {
+TEST(RecordOutput, SummaryBelowAGrowingTableCoversAllRecords) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   for (Record& record : records) {

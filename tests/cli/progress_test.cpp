@@ -26,7 +26,7 @@ TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");
 }
 
-TEST(PlanEach, FailedRecordFailsTheCommand) {
+TEST(PlanEach, FailedPlanFailsTheCommand) {
   const std::vector<ResolvedPoint> points(2, test::point_of({{"model", "small"}, {"context", "16"}}));
   const auto planned = [&](Status first) {
     return plan_each(

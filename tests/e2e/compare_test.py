@@ -364,7 +364,7 @@ class CompareFiles(CompareTest):
         self.assertIn("no record name in common", done.stderr)
         done = self.compare("a.json", "a.json", "--mode", "eager,compile")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--mode applies to points that run", done.stderr)
+        self.assertIn("--mode applies only when laptime runs the points", done.stderr)
 
 
 if __name__ == "__main__":

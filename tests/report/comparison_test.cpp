@@ -64,7 +64,7 @@ TEST(Comparison, PartsAddUpToTheDifference) {
   EXPECT_EQ(cell(parts, parts.rows.size() - 1, "part"), "step");
 }
 
-// In each of three parts of the model, rms_norm slows down by less than softmax does in its only part.
+// In each of its three parts of the model, rms_norm slows down less than softmax does in its only part.
 TEST(Comparison, AddsUpAnOpOverAllParts) {
   std::vector<ComparedRound> rounds;
   for (int i = 0; i < 9; ++i) {

@@ -152,7 +152,7 @@ TEST(Filter, UnknownColumnsSuggestTheNearest) {
   EXPECT_THAT(error_of("time.step = 1"), HasSubstr("'time.step' is a group of columns"));
 }
 
-TEST(Filter, OrderComparisonsNeedNumbers) {
+TEST(Filter, OrderComparisonOfANumericColumnNeedsANumber) {
   EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' contains numbers, but 'many' is not a number"));
 }
 

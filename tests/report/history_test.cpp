@@ -43,7 +43,7 @@ TEST(History, MarksTheBuildThatChangedTheLevel) {
   EXPECT_TRUE(table.rows[6].cells[4].value.is_null());
 }
 
-TEST(History, CountsABuildThatRecursOnce) {
+TEST(History, MergesRecordsOfARecurringBuild) {
   const std::vector<Record> records{made(0, 1.0), made(1, 2.0), made(0, 1.2)};
   const Table table = history_answers(RecordList(records), options()).at(0).parts.back().table;
   ASSERT_EQ(table.rows.size(), 2U);

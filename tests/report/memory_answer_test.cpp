@@ -114,7 +114,7 @@ Record named(const std::string& pass, const std::string& context, const std::str
   return record;
 }
 
-TEST(MemoryPeaks, HasARowPerPointAndATablePerPass) {
+TEST(MemoryPeaks, HasARowPerPointAndAGridByPass) {
   MemoryPeaks peaks("");
   peaks.add(named("step", "128", "float32"), two_layers());
   peaks.add(named("step", "256", "float32"), two_layers());

@@ -72,7 +72,7 @@ small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured lau
               HasSubstr("\n3.00 s per step, 341 tokens/s, 1B tokens: 976,563 steps, 34 days\n"));
 }
 
-TEST(PlanAnswer, ShowsKnownRunsBesideADataSheetBound) {
+TEST(PlanAnswer, ShowsPublishedRunsBesideADataSheetBound) {
   Record record = planned();
   record.config.json()["device"] = "roofline:mine";
   record.config.json()["dtype"] = "tf32";
@@ -103,7 +103,7 @@ TEST(PlanAnswer, PredictionFromReachedRatesIsARange) {
   EXPECT_EQ(finding({record}, "measured_times").number("median_error"), 0.05);
 }
 
-TEST(PlanAnswer, LargestClassIsThatOfTheReportedPhase) {
+TEST(PlanAnswer, LargestClassBelongsToTheRequestedPass) {
   MadeTrace made;
   const auto launch = [&](const char* phase, const char* work_class) {
     made.launch({.phase = phase,
@@ -126,7 +126,7 @@ TEST(PlanAnswer, LargestClassIsThatOfTheReportedPhase) {
   EXPECT_THAT(said(), HasSubstr("\n  forward 1.00 s   matmul 75 % of backward\n"));
 }
 
-TEST(PlanAnswer, NamesRecomputationThatWasNotAskedFor) {
+TEST(PlanAnswer, NamesRecomputationThatWasNotRequested) {
   Record record = planned();
   record.config.json()["recompute"] = "none";
   record.memory.recompute = "cheap ops";
@@ -174,7 +174,7 @@ TEST(PlanAnswer, WarnsAboutDisturbedLaunches) {
                                         "laptime calibrate when it is idle\n"));
 }
 
-TEST(PlanAnswer, PointThatFailsIsNotCalledTooLarge) {
+TEST(PlanAnswer, FailedPointIsNotReportedAsTooLarge) {
   Record failed = refused();
   failed.status = Status::kFailed;
   const std::string said = text_of(plan_answer({{planned()}, {refused()}, {failed}}, {}), {});
@@ -195,7 +195,7 @@ TEST(PlanAnswer, ShowsSeveralPointsAsATable) {
   EXPECT_EQ(table.rows[1].cells[0].text, "large");
 }
 
-TEST(PlanAnswer, TableNotesWhyAPointCannotRun) {
+TEST(PlanAnswer, NoteBelowTheTableSaysWhyAPointCannotRun) {
   Record record = planned();
   record.status = Status::kUnsupported;
   record.reason = "the CPU has no tf32 arithmetic; use float32 or bfloat16";

@@ -96,7 +96,7 @@ TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
   EXPECT_NEAR(cell(kernels, "matmul:k", "min_s").get<double>(), 100e-9, 1e-15);
   EXPECT_NEAR(cell(kernels, "matmul:k", "max_s").get<double>(), 700e-9, 1e-15);
   EXPECT_NEAR(cell(kernels, "matmul:k", "time_share").get<double>(), 1500.0 / 1700, 1e-12);
-  EXPECT_EQ(cell(kernels, "mul:k", "bound"), "memory");  // 8000 bytes at 80 GB/s take 100 ns, as long as measured
+  EXPECT_EQ(cell(kernels, "mul:k", "bound"), "memory");  // 8000 bytes at 80 GB/s take 100 ns, the measured time
   EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 1, 1e-12);
 }
 
@@ -183,7 +183,7 @@ TEST_F(Profile, SharesAreRelativeToTheWholeStep) {
   EXPECT_NEAR(cell(table, "matmul:k", "time_share").get<double>(), 600.0 / 1700, 1e-12);
 }
 
-TEST_F(Profile, SharesOfPhasesAreRelativeToWholePhases) {
+TEST_F(Profile, SharesOfSelectedLaunchesAreOfWholePhases) {
   ProfileQuery query{.view = ProfileView::kClasses};
   query.test = [](const TraceLaunch& launch) { return launch.op == "matmul" && launch.part == "lm_head"; };
   const Table shares = profile_tables(trace_, query).back();
@@ -226,7 +226,7 @@ TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
   EXPECT_NEAR(column_sum(shares, "eager_share"), 1, 1e-12);
 }
 
-TEST_F(Profile, ComparisonObeysTheFilterAndTop) {
+TEST_F(Profile, ComparisonAppliesTheFilterAndTheRowLimit) {
   const StepTrace faster = this->faster();
   const std::vector<ComparedProfile> both{{"eager", &trace_, "a"}, {"compile", &faster, "b"}};
   const auto parts_of = [&](const ProfileQuery& query) {

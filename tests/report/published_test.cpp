@@ -24,7 +24,7 @@ TEST(Published, FiguresStateSourceHardwareAndArithmetic) {
   }
 }
 
-// A figure of the model that the first stored record has.
+// A figure for the model of the first stored record.
 PublishedFigure figure_of_small() {
   PublishedFigure figure;
   figure.model = "small";

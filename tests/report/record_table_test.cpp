@@ -221,7 +221,7 @@ TEST(RecordTable, MarksPredictions) {
   }
 }
 
-TEST(RecordTable, NamesRowsWithEqualSettings) {
+TEST(RecordTable, AddsNamesToRowsWithEqualSettings) {
   std::vector<Record> records = two_dtypes();
   records[1].config = records[0].config;
   EXPECT_THAT(table(records, {}, "model,median"), HasSubstr("bfloat16 "));
@@ -311,7 +311,7 @@ TEST(AttentionTable, PrintsEachReasonOnce) {
   EXPECT_EQ(std::ranges::count(lines, "unsupported: needs another mode"), 1);
 }
 
-TEST(AttentionTable, CompileModeThatKeepsSomeCompositesIsLowered) {
+TEST(AttentionTable, CompileModeThatLowersAttentionIsLabelledLowered) {
   std::vector<Record> records = attention_records();
   for (const size_t i : {1U, 3U}) records[i].config.json()["keep"] = "rms_norm";
   EXPECT_THAT(table(records, {.width = 100}, "attention"), HasSubstr("lowered"));
@@ -321,7 +321,7 @@ TEST(AttentionTable, CompileModeThatKeepsSomeCompositesIsLowered) {
   EXPECT_THAT(table(records, {.width = 100}, "attention"), Not(HasSubstr("lowered")));
 }
 
-TEST(AttentionTable, ShowsMemoryBeforeBackwardOfOneMode) {
+TEST(AttentionTable, ShowsMemoryBeforeBackwardOnlyForASingleMode) {
   std::vector<Record> records = attention_records();
   for (Record& record : records) record.memory.after_forward_bytes = int64_t{3} << 20U;
   EXPECT_THAT(table(records, {}, "attention"), Not(HasSubstr("3.00 MiB")));

@@ -69,7 +69,7 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
 
 // A filter first excludes records by the columns of the listing, and then reads the remaining records whole. It must
 // find the same records as if it read all of them whole.
-TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
+TEST_F(StoredRecordsTest, FindsTheSameMatchesAsAFullRead) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;
   for (int i = 0; i < 6; ++i) {
@@ -148,7 +148,7 @@ TEST_F(StoredRecordsTest, ExplainsWhyNoRecordMatches) {
   EXPECT_EQ(stored.why_none(Filter("name = none")), "0 of 3 records match; they have name a, b, c");
 }
 
-TEST_F(StoredRecordsTest, TellsAnEmptyStoreFromAFilterThatMatchesNothing) {
+TEST_F(StoredRecordsTest, EmptyStoreHasTheSameReasonWithAnyFilter) {
   execute("DELETE FROM records");
   const std::string without_filter = records().why_none(Filter(""));
   EXPECT_NE(without_filter, "");

@@ -46,8 +46,8 @@ inline std::vector<Record> records_with(const Json& number) {
   return records;
 }
 
-// Sets the times of steps to 0, because a trace with infinite or NaN times is rejected when it is read, and sets all
-// rates and the cost of a mark to `number`.
+// Sets all rates and the cost of a mark to `number`. Sets the times of steps to 0, because a trace with infinite or NaN
+// times would be rejected when it is read.
 inline StepTrace trace_with(StepTrace trace, double number) {
   for (TracedStep& step : trace.steps) {
     step.total = 0;

@@ -121,7 +121,7 @@ ExitCode run_points(const BenchCommand& command, const PlacedPoints& placed, con
     table.emplace(table_style(standard_error(), config, &output.stored_runs), config.columns, RecordList(planned));
   TrainingLines training(config, budget);
   std::string explanations;
-  int64_t not_ok = 0;  // number of points that are not ok
+  int64_t not_ok = 0;
   output.add = [&](const PointResult& result) {
     if (table) print_error_text(table->add(result.record));
     records.add(result.record);

@@ -253,8 +253,8 @@ ExitCode run_files(const CompareCommand& command) {
   return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
-// Rejects options that apply only to points that run if two files are compared, and options that apply only to files
-// otherwise.
+// If two files are compared, rejects options that apply only when laptime runs the points. Otherwise, rejects options
+// that apply only to files.
 void reject_options_without_effect(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
     const bool is_of_files = given.flag == "allow-missing" || given.flag == "anyway";
@@ -262,8 +262,9 @@ void reject_options_without_effect(const CommandWords& words) {
     const bool is_of_points =
         given.flag == "again" || given.flag == "config" || (is_among(given.flag, sweep_flags()) && !is_of_both);
     if (!words.positionals.empty() && is_of_points)
-      throw Error::format("laptime compare: --{} applies to points that run, but two files were given; leave it out",
-                          given.flag);
+      throw Error::format(
+          "laptime compare: --{} applies only when laptime runs the points; leave it out when comparing two files",
+          given.flag);
     if (words.positionals.empty() && is_of_files)
       throw Error::format("laptime compare: --{} applies to two files of records; name them, or leave it out",
                           given.flag);

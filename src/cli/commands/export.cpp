@@ -45,8 +45,8 @@ std::vector<WordHelp> format_choices() {
 // The prefix of every message: "laptime export trace".
 std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
 
-// A filter that selects the record among `records`, if possible by its date or run. `is_selection`: the command
-// excludes other stored records, which may share the date or the run.
+// A filter that selects only this one of `records`: by its date or its run if that is enough. `is_selection`: the
+// command excluded some stored records, and these may have the same date or run.
 std::string filter_of(const Record& record, const std::vector<TracedRecord>& records, bool is_selection) {
   const auto is_enough = [&](std::string Record::*field) {
     return !is_selection &&
@@ -91,8 +91,8 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
   const size_t count = records.size();
   if (count == 0) {
     selected.reject_none(where(command),
-                         fmt::format("no stored record matches{}; laptime show lists the records (those of laptime "
-                                     "calibrate match only if the filter names their sweep or run)",
+                         fmt::format("no stored record matches{}; laptime show lists the records. Records made by "
+                                     "laptime calibrate match only if the filter names their sweep or run",
                                      command.filter.empty() ? "" : " " + quote(command.filter)));
   }
   if (command.format->needs == ExportNeeds::kTimedRecords) {

@@ -32,7 +32,7 @@ namespace {
 constexpr std::string_view kProgramHelp =
     "predict this program, on a described machine; any program but laptime also sets --mode";
 
-// The points of a sweep, which program_point() adapts to `program`. Throws Error like as_program().
+// The points of a sweep, not yet adapted to `program` (see program_point). Throws Error like as_program().
 std::vector<ResolvedPoint> points_for(const Sweep& sweep, Program program) {
   std::vector<ResolvedPoint> points = checked_points(sweep);
   for (const ResolvedPoint& point : points) as_program(point, program);
@@ -83,7 +83,7 @@ struct PlanOptions {
 using PlanCommand = SweepCommand<PlanOptions>;
 
 // True if the sweep sets --ranks and its devices are described machines. Such ranks are predicted from one rank's
-// share; all others are planned as they run here. Throws Error if the sweep has both.
+// share. Other ranks are planned as they would run here. Throws Error if the sweep has both.
 bool predicts_ranks(const Sweep& sweep) {
   const Axis* const devices = find_axis(sweep, "device");
   if (find_axis(sweep, "ranks") == nullptr || devices == nullptr) return false;
@@ -96,7 +96,7 @@ bool predicts_ranks(const Sweep& sweep) {
   return is_any;
 }
 
-// Options that `option` excludes, or that need `option`, and the reason. "ranks" stands for ranks that are predicted.
+// Options that `option` excludes, or that need `option`, and the reason. "ranks" stands for predicted ranks.
 struct OptionRule {
   std::string_view option;
   std::string_view others;  // separated by spaces
@@ -122,7 +122,7 @@ constexpr std::array kOptionRules{
     OptionRule{"recompute-curve", "view", kExcludes, "a view shows a single point"},
 };
 
-// Whether the option differs from its default or, for an option of points, is given.
+// Whether the option is given: an option of points appears in the sweep, any other differs from its default.
 bool is_given(const PlanCommand& command, std::string_view flag) {
   if (flag == "ranks") return predicts_ranks(command.sweep);
   const std::optional<std::string> text = option_text(command.options, flag);
@@ -167,7 +167,7 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   AnswerOutput output(config);
   const PredictedRuns predicted = predict_runs(std::move(runs));
   if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json; a chart: --html");
-  // A page on standard output takes the place of the tables there.
+  // A page on standard output replaces the tables.
   const bool shows_tables = !html || html->is_file() || !is_standard_output(config.output_file);
   if (shows_tables) {
     output.end(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
@@ -259,7 +259,7 @@ ExitCode run_plan(const PlanCommand& command) {
                           .launch_bound = is_single && has_details,
                           .largest_sizes = options.largest || is_single};
   std::optional<StepTrace> trace;       // trace of the point that was planned last
-  std::optional<RankBytes> rank_bytes;  // its memory, if another program runs it
+  std::optional<RankBytes> rank_bytes;  // memory of that point, if another program runs it
   std::vector<PlannedPoint> planned;
   const auto plan = [&](const ResolvedPoint& point, const ShowStage& show) {
     const ProgramPoint program = program_point(point, options.program, shares);
@@ -363,7 +363,7 @@ ExitCode run_explain(const ExplainCommand& command) {
     if (program.rank)
       set_memory(given, program, explanation);
     else if (options.program != Program::kLaptime)
-      explanation.memory.reset();  // that of laptime
+      explanation.memory.reset();  // it is laptime's, not the program's
     if (config.output != OutputFormat::kTable) return to_json(explanation).dump();
     return print(explanation, config.verbose ? ExplainView::kAll : options.view, destination.style());
   };

@@ -72,7 +72,7 @@ bool stands_beside(const ProfileCommand& command) {
 }
 
 bool differ_only_in(const std::string& key, const Record& a, const Record& b) {
-  const std::vector<std::string_view> left_out{key, "warmup", "steps"};  // a record states the steps that actually ran
+  const std::vector<std::string_view> left_out{key, "warmup", "steps"};  // records state the steps that ran, which vary
   return point_without(a, left_out) == point_without(b, left_out) && a.config.text(key) != b.config.text(key);
 }
 
@@ -124,7 +124,7 @@ void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vec
   set_option(sweep, flag, by, values);
 }
 
-// Rejects a --by that does not apply to the view, because the rows would not be split as requested.
+// Rejects a --by that does not apply to the view: the rows would not be split as requested.
 void reject_by_without_effect(const ProfileOptions& options) {
   if (splits(options.view, options.by)) return;
   std::vector<std::string_view> others;
@@ -158,7 +158,7 @@ bool has_phase(Pass pass, ShownPhase phase) {
   return phase != ShownPhase::kOptimizer || pass == Pass::kStep;
 }
 
-// Rejects a phase that no point has, because every table would be empty.
+// Rejects a phase that no point has: every table would be empty.
 void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPhase phase) {
   const bool is_known =
       std::ranges::any_of(points, [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
@@ -242,8 +242,8 @@ MemoryCommand parse_memory(const CommandWords& words) {
   return memory;
 }
 
-// Shows a point as soon as it is ready if it is the only one or a view is given. Shows the peaks of several points at
-// the end.
+// If there is only one point or a view is given, shows each point as soon as it is ready. If there are several, shows
+// their peaks at the end.
 ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   const OutputConfig& config = command.sweep.output;
   const std::optional<MemoryView> view = command.options.view;

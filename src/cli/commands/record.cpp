@@ -67,7 +67,7 @@ void answer(std::string_view next, std::string_view reason) {
   write_output(Json{{"next", next}, {"reason", reason}}.dump() + "\n");
 }
 
-// Why no more steps are read.
+// Why the command stops reading steps.
 struct EarlyEnd {
   std::string by{};  // "a signal", "line 3 (unknown key 'stp')"; empty if the stopping rule is satisfied
   ExitCode code = ExitCode::kInterrupted;
@@ -128,7 +128,7 @@ ExitCode run_record(const RecordCommand& command) {
   const auto write_record = [&] { write_output(lines.line(result.record)); };
   if (problem) {
     print_message(*problem);
-    until_reader_goes(write_record);  // a record that is lost is an error, with or without a reader
+    until_reader_goes(write_record);  // even without a reader, the exit code must report the lost record
   } else {
     write_record();
   }

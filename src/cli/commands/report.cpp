@@ -103,7 +103,7 @@ ExitCode run_stored(const ReportCommand& command) {
   return selected.problems.end();
 }
 
-// Rejects options that describe points to run if nothing runs.
+// If nothing runs, rejects options that describe points to run.
 void reject_options_of_a_run(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
     if (!is_among(given.flag, sweep_flags()) || given.flag == "store") continue;

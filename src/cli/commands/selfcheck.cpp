@@ -62,8 +62,8 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
            loops.lost <= kMostLost}};
 }
 
-// The rounds needed to detect each difference. `finding` is the smallest difference that can be detected within the
-// budget or, if there is none, the largest difference.
+// The rounds needed to detect each difference. `finding` states the smallest difference that can be detected within the
+// budget; if there is none, it states the largest difference.
 struct Powers {
   Table table{.name = "differences",
               .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
@@ -185,7 +185,7 @@ VerifyCommand parse_verify(const CommandWords& words) {
 }
 
 ExitCode run_verify(const VerifyCommand& command) {
-  // Reports a bad file, and options that do not fit a file, before anything runs.
+  // Rejects bad files, and options that do not suit a file, before anything runs.
   for (const std::string& file : command.files)
     require_possible(read_golden(file), command.machine, command.options.tf32);
   const VerifyKernels kernels{.known = stored_knowledge(command.output.store), .tf32 = command.options.tf32};

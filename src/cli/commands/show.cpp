@@ -83,7 +83,7 @@ ExitCode run_history(const HistoryCommand& command) {
 ExitCode run_import(const std::vector<std::string>& files, const std::string& option) {
   const std::optional<std::filesystem::path> path = store_path(option);
   if (!path) throw Error("laptime import: no store to import into; name one with --store");
-  std::map<std::string, MachinesByRun> machines;  // of files of records, by file
+  std::map<std::string, MachinesByRun> machines;  // keyed by file; stores have no entry
   for (const std::string& file : files) {
     reject_overwriting({"laptime import", file}, files_of_store(path));
     if (!is_store(file)) machines[file] = checked_records(file);
