@@ -83,7 +83,7 @@ class FileCheck {
     add_equal("sample_at/" + key, positions, expected);
   }
 
-  // Checks that PyTorch's own losses pass, and deviate from the truth as much as the file states.
+  // Checks that PyTorch's own losses pass, and that their error relative to the truth is the one stated in the file.
   void check_losses(Precision precision) {
     const PrecisionValues& values = golden_.values(precision);
     const std::string name(name_of(precision));

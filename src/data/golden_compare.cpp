@@ -67,8 +67,8 @@ Comparison compare_peak(const GoldenCase& golden, std::string what, int64_t Eage
   return compare_bytes(std::move(what), bytes, (*golden.eager_float32_peaks).*peak, kPeakShare);
 }
 
-// True if a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
-// value then consists of rounding errors of terms that cancel.
+// True if a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. Its terms then
+// cancel, and the computed value consists only of rounding errors.
 bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   const double share = golden.exact ? 1e-12 : 1e-6;
   return golden.norms.at(key).norm <= share * golden.largest_norm.at("grad");
