@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// A value as part of a name, in which slashes separate words; the path of a file has slashes.
+// Replaces the slashes of a value, such as a file path, because slashes separate the words of a name.
 std::string name_part(std::string_view value) {
   std::string part(value);
   std::ranges::replace(part, '/', '-');
