@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Tolerance for sums of the same numbers in a different order, in float64 or float32.
+// Tolerances for sums of the same numbers in a different order: in float64, and in float32.
 constexpr double kExactSum = 1e-9;
 constexpr double kFloat32Sum = 1e-5;
 

@@ -74,7 +74,7 @@ bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   return golden.norms.at(key).norm <= share * golden.largest_norm.at("grad");
 }
 
-// Computes the root mean square of the elements of each gradient, and returns the largest one.
+// Returns the largest root mean square of the elements of a gradient.
 double largest_element_of_gradients(const GoldenCase& golden) {
   double largest = 0;
   for (const auto& [key, stored] : golden.norms) {
