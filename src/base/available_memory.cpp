@@ -85,7 +85,7 @@ MemoryBounds read_memory_bounds(const std::filesystem::path& root) {
 }
 
 int64_t thread_bytes() {
-  constexpr int64_t kBesideStack = int64_t{8} << 20U;  // a malloc arena, buffers
+  constexpr int64_t kBesideStack = int64_t{8} << 20U;  // for a malloc arena and buffers
   return stack_bytes() + kBesideStack;
 }
 
@@ -93,7 +93,7 @@ AvailableMemory available_memory() { return smallest_bound(read_memory_bounds())
 
 AvailableMemory available_memory(int threads) {
   constexpr int64_t kLibraries = int64_t{16} << 20U;
-  constexpr int64_t kPackedOperands = int64_t{8} << 20U;  // of each thread
+  constexpr int64_t kPackedOperands = int64_t{8} << 20U;  // per thread
   MemoryBounds bounds = read_memory_bounds();
   bounds.reserve = kLibraries + threads * (kPackedOperands + thread_bytes());
   return smallest_bound(bounds);

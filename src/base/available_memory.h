@@ -35,8 +35,8 @@ struct MemoryBounds {
   int64_t reserve = 0;  // bytes of RLIMIT_AS and RLIMIT_DATA that are set aside for threads and libraries
 };
 
-// The smallest of: MemAvailable (or free memory); limit minus use of each cgroup up the tree; RLIMIT_AS and RLIMIT_DATA
-// minus current use and the reserve. Among equal bounds, names the first.
+// The smallest of: MemAvailable (or free memory); for each cgroup, the limit minus the usage; RLIMIT_AS and RLIMIT_DATA
+// minus the current use and the reserve. If several bounds are equal, the result names the first.
 AvailableMemory smallest_bound(const MemoryBounds& bounds);
 
 MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");

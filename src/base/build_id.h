@@ -8,7 +8,7 @@ namespace laptime {
 
 struct LibraryVersion {
   std::string_view name;
-  std::string_view version;  // version of the headers compiled against
+  std::string_view version;  // version of the headers at compile time
 };
 
 std::string_view version();     // version of laptime, "0.1.0"

@@ -58,7 +58,7 @@ std::optional<std::string> below(const std::string& path, const std::string& mou
   return std::nullopt;
 }
 
-// The process's group and all groups above it, as far as the mount shows them.
+// The process's group and those of its ancestors that are visible in the mount.
 std::vector<Cgroup> chain(const Mount& mount, const std::string& path) {
   std::string name = below(path, mount.mounted_group).value_or("");
   std::vector<Cgroup> groups;
@@ -125,7 +125,7 @@ std::vector<Cgroup> cgroups_of(std::string_view controller, const fs::path& root
 }
 
 std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups) {
-  // A limit this large means "no limit", which version 1 reports as the largest multiple of the page size.
+  // Limits from this value on mean "no limit", which version 1 reports as the largest multiple of the page size.
   constexpr int64_t kUnlimited = int64_t{1} << 60U;
   std::vector<CgroupMemory> limits;
   for (const Cgroup& group : groups) {

@@ -30,7 +30,7 @@ struct CgroupMemory {
   std::string name;
   int64_t limit = 0;  // bytes: memory.max (version 1: memory.limit_in_bytes), or memory.high if that is smaller
   // Bytes in use, not counting inactive file pages, which the kernel reclaims before it kills a process. If a group
-  // hides its statistics, these pages count as used.
+  // hides its statistics, inactive file pages count as used.
   int64_t used = 0;
   bool is_soft = false;  // memory.high: above it the kernel slows the group down instead of killing it
 };

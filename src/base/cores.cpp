@@ -79,7 +79,7 @@ std::vector<Cache> data_caches(int64_t hardware_thread, const fs::path& root) {
 }
 
 std::optional<int64_t> cache_bytes(int64_t threads, const fs::path& root) {
-  std::map<int64_t, std::map<std::string, int64_t>> levels;  // level -> users of a cache -> its bytes
+  std::map<int64_t, std::map<std::string, int64_t>> levels;  // bytes by level and by the threads that share the cache
   for (const int64_t thread : allowed_cores(root)) {
     for (const Cache& cache : data_caches(thread, root)) {
       const std::string users = cache.users.empty() ? fmt::format("{}", thread) : cache.users;

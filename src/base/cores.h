@@ -22,9 +22,9 @@ struct Cache {
 // The data and unified caches that a hardware thread uses. Reads the kernel's files below `root`.
 std::vector<Cache> data_caches(int64_t hardware_thread, const std::filesystem::path& root = "/");
 
-// Bytes that `threads` threads of this process can keep in caches of level 2 and above: the sum, over these levels, of
-// the largest caches of the allowed hardware threads, as many as there are threads. None if the sizes are unknown.
-// Reads the kernel's files below `root`.
+// Total bytes of the caches of level 2 and above that `threads` threads of this process can use: at each level, the
+// `threads` largest caches of the allowed hardware threads. None if the sizes are unknown. Reads the kernel's files
+// below `root`.
 std::optional<int64_t> cache_bytes(int64_t threads, const std::filesystem::path& root = "/");
 
 struct DefaultThreads {

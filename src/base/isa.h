@@ -25,9 +25,9 @@ Isa widest_isa();
 // True if this machine supports vdpbf16ps, which sums products of bfloat16 pairs (kAvx512 and avx512_bf16).
 bool may_use_bfloat16_pairs();
 
-// True if products of bfloat16 tiles (AMX) may be used: the processor supports them, and also vdpbf16ps, which the code
-// around them is compiled for; and the operating system grants this process the tile registers, which this function
-// requests.
+// True if products of bfloat16 tiles (AMX) may be used: the processor supports them and vdpbf16ps, for which the code
+// around tile products is compiled, and the operating system lets this process use the tile registers. This function
+// requests that permission.
 bool may_use_tiles();
 
 std::string_view name_of(Isa isa);  // "plain", "avx2", "avx512": also the namespaces of the kernels

@@ -25,7 +25,7 @@ std::string_view name_of(Unit unit);  // "s", "bytes", "FLOP/s", ...; "" for pla
 struct Key {
   constexpr Key(const char* name, Unit unit = Unit::kNone)  // NOLINT(google-explicit-constructor): a name is a key
       : name(name), unit(unit) {}
-  constexpr operator const char*() const { return name; }  // NOLINT(google-explicit-constructor): for visitors of names
+  constexpr operator const char*() const { return name; }  // NOLINT(google-explicit-constructor): visitors take names
 
   const char* name;
   Unit unit;

@@ -74,11 +74,11 @@ struct DeviceCard {
   LAPTIME_FIELDS(name, compute_capability, driver, (kBytes, memory_bytes), libraries)
 };
 
-// A device's counter of energy may advance in ticks of 0.1 s, so a difference over a shorter time is not used.
+// A device may update its energy counter only every 0.1 s, so energy is not measured over times shorter than this.
 inline constexpr double kShortestEnergySeconds = 2;
 
-// Sensor readings of a device during the samples of a run. Lists have one element per reading, which follows a
-// measured step; empty if the device does not report the value.
+// Sensor readings of a device during the samples of a run, each taken after a measured step. A list has one element per
+// reading; it is empty if the device does not report the value.
 struct DeviceSensors {
   std::vector<double> clock_hz;  // clock of the device's processor
   std::vector<double> memory_clock_hz;

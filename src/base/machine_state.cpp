@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-// Seconds that the threads of this process waited for a core, from the files of the scheduler.
+// Seconds that the threads of this process waited for a core, according to their schedstat files.
 std::optional<double> waiting_seconds(const std::filesystem::path& root) {
   std::optional<double> seconds;
   std::error_code error;

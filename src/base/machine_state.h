@@ -35,7 +35,7 @@ class MachineCounters {
  public:
   explicit MachineCounters(std::filesystem::path root = "/");
   MachineState read() const;
-  // The number of cores whose stolen time is counted: those that the process may use; 0 if unknown.
+  // The number of cores that the process may use, whose stolen time read() sums; 0 if unknown.
   int64_t cores() const { return std::ssize(cores_); }
 
  private:
@@ -47,8 +47,8 @@ class MachineCounters {
 // The increase of each counter from `before` to `after`; the load is that of `after`.
 MachineState change(const MachineState& before, const MachineState& after);
 
-// `lost` (seconds from change()) as a share, from 0 to 1, of the time that `threads` threads have during `wall`. None
-// if `lost` is unknown or no time passed.
+// `lost` (seconds from change()) as a fraction, 0 to 1, of the total thread time, `threads` * `wall`. None if `lost` is
+// unknown or no time passed.
 std::optional<double> lost_fraction(const std::optional<double>& lost, Seconds wall, int64_t threads);
 
 }  // namespace laptime

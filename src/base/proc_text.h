@@ -38,8 +38,8 @@ std::optional<std::string> bracketed(std::string_view text);
 // Parses "32K", "1M", "36864" as bytes.
 std::optional<int64_t> parse_cache_size(std::string_view text);
 
-// Ticks that the host has stolen since boot, from /proc/stat, summed over `cpus`; none if the file has no such ticks
-// for any of these CPUs.
+// Ticks that the host has stolen since boot, from /proc/stat, summed over `cpus`; none if the file states them
+// for none of these CPUs.
 std::optional<int64_t> parse_steal_ticks(std::string_view stat, const std::vector<int64_t>& cpus);
 
 // The averages over 1, 5 and 15 minutes in /proc/loadavg; fewer or none if malformed.

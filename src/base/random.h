@@ -1,5 +1,5 @@
-// Hashes for text and for counter-based random bits: any element of any stream can be computed independently, so
-// results do not depend on threads or order.
+// A hash of text, and counter-based random bits. Each element of a stream can be computed independently, so results do
+// not depend on the number of threads or the order of computation.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ size_t edits(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// True if the word is a prefix of the name or the whole name, ignoring case, and at least half as long. Words of one or
-// two letters are too short.
+// True if the name starts with the word, ignoring case, and the word has at least half as many letters as the name.
+// False for words of one or two letters.
 bool starts_name(std::string_view word, std::string_view name) {
   constexpr size_t kLeast = 3;
   if (word.size() < kLeast || name.size() < word.size() || name.size() > 2 * word.size()) return false;

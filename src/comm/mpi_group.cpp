@@ -58,7 +58,7 @@ void MpiGroup::receive_heartbeat() {
 }
 
 void MpiGroup::check_heartbeats(Seconds now) {
-  // A longer gap counts as 2 * kCheckEvery: this process was suspended, and the other ranks probably were too.
+  // Counts at most 2 * kCheckEvery: a longer gap means that this process and probably all other ranks were suspended.
   silent_ += std::min(now - checked_, 2 * kCheckEvery);
   checked_ = now;
   int is_done = 0;
@@ -96,7 +96,7 @@ void MpiGroup::exchange(std::span<const Message> outgoing, std::span<const Messa
       mpi_.isend(data, bytes, mpi_.byte, message.peer, kDataTag, mpi_.comm_world, request);
     });
   }
-  // Polls in quick succession at first, then yields the core to computing threads.
+  // Polls without a pause at first, then yields the core to computing threads between polls, and finally sleeps.
   constexpr int64_t kOftenPolls = 200;
   constexpr int64_t kYieldPolls = 4000;
   constexpr int64_t kPollsPerCheck = 64;

@@ -14,8 +14,8 @@
 
 namespace laptime {
 
-// Each rank sends a heartbeat to the next rank twice a second, even while it computes. If a rank hears no heartbeat of
-// the previous rank for kSilence, the run ends.
+// Each rank sends a heartbeat to the next rank twice a second, even while it computes. If a rank receives no heartbeat
+// from the previous rank for kSilence, the run ends.
 class MpiGroup : public Group {
  public:
   static constexpr Seconds kSilence{6};
@@ -35,8 +35,8 @@ class MpiGroup : public Group {
   void abort() const { mpi_.abort(mpi_.comm_world, 1); }
 
  private:
-  // Sends a heartbeat if one is due, receives heartbeats of the previous rank, and ends all ranks if that rank is
-  // silent.
+  // Sends a heartbeat if one is due, receives heartbeats from the previous rank, and ends all ranks if that rank
+  // is silent.
   void check_heartbeats(Seconds now);
   void receive_heartbeat();  // posts a receive for the next heartbeat
 

@@ -30,7 +30,7 @@ namespace laptime {
 //   enumeration with `choices_of`   the word for its value
 //   std::optional                   null, or its value
 //   std::vector                     an array
-//   struct, std::map by string      an object
+//   struct, map with string keys    an object
 //   JsonObject                      unchanged
 template <class T>
 concept StatesFields = requires(T& value) {
@@ -117,9 +117,9 @@ class Reader {
  public:
   Reader(std::string_view document, std::string_view advice) : document_(document), advice_(advice) {}
 
-  // A null or missing key leaves the default of a text, list, map, struct or optional field. Plain numbers, booleans
-  // and words of enums are required, because every writer knows their values; only a double may be null, which is read
-  // as NaN.
+  // A text, list, map, struct or optional field keeps its default if its key is null or missing. Plain numbers,
+  // booleans and words of enums are required, because every writer knows their values; of these, only a double may be
+  // null, and is then read as NaN.
   template <class T>
   void read(const Json& json, T& field, const Place& place = {}) const {
     if constexpr (std::is_same_v<T, double>) {

@@ -14,8 +14,8 @@ struct RunConfig;
 
 // Splits a point's name, such as "step/model:small/mode:eager", at its slashes.
 std::vector<std::string_view> words_in(std::string_view name);
-// The words of the first name that all other names contain, joined by slashes: "model:small/mode:eager"; empty for a
-// single name.
+// The words that all names have in common, in the order of the first name and joined by slashes:
+// "model:small/mode:eager". Empty for a single name.
 std::string common_words(const std::vector<std::string>& names);
 template <class Points, class Name>
 std::string common_words(const Points& points, const Name& name_of) {

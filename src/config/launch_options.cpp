@@ -23,8 +23,8 @@ SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
     throw Error::format(
         "{} slurm: this is not a task of a job array; submit one with sbatch --array=1-8, or give {} 1/8", where,
         where);
-  // A task can detect only gaps in the numbers below its own. An array that starts above 1 is rejected, because it may
-  // be a rerun of one part.
+  // Only a task whose number is above a gap can detect the gap. An array that starts above 1 is rejected, because it
+  // may be a rerun of one part.
   if (*first > 1 || *task - *first >= *count)
     throw Error::format(
         "{} slurm: the tasks of the job array must be numbered from 0 or 1 without gaps; this is task {}, and the {} "

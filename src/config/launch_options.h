@@ -77,7 +77,7 @@ struct LaunchOptions {
     visit(Option{.flag = "part",
                  .key = "part",
                  .group = kGroup,
-                 .help = "run only every n-th point from the k-th on; each part needs its own --store; slurm: take k "
+                 .help = "run every n-th point starting at the k-th; each part needs its own --store; slurm: take k "
                          "and n from the job array",
                  .otherwise = "the whole sweep",
                  .axis = false,

@@ -43,7 +43,7 @@ constexpr Figure kFlopRate{"FLOP/s", "35.6e12", 1e8, 1e19};
 constexpr Figure kByteRate{"bytes/s", "936e9", 1e8, 1e19};
 constexpr Figure kLaunch{"seconds", "8e-6", 1e-12, 0.1};
 constexpr Figure kCount{"count", "132", 1, 1e6, /*is_whole=*/true};
-constexpr Figure kShare{"fraction of the data sheet", "0.8", 0.01, 1};
+constexpr Figure kShare{"fraction of the data sheet's figure", "0.8", 0.01, 1};
 constexpr Figure kRatio{"ratio", "0.9", 0, 100};
 
 double number_of(const Figure& figure, const toml::node& value, const std::string& where) {

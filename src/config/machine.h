@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// The prefix of the names of devices that predict the times of a machine, as in "roofline:h100".
+// The prefix of the name of a device whose times are predicted, as in "roofline:h100".
 inline constexpr std::string_view kMachinePrefix = "roofline:";
 
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
@@ -30,10 +30,10 @@ constexpr auto choices_of(MachineKind) { return choices<MachineKind>("gpu", "cpu
 // How far known times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
 struct KnownRuns {
   int64_t figures = 0;
-  double error = 0;  // median error, as a fraction; 0 if unknown, as for laptime where it has not run
+  double error = 0;  // median error, as a fraction; 0 if unknown, for example if laptime has not run there
   double low = 0, high = 0;
 
-  // Fewer known times give no interval, because they say little about the outermost tenth.
+  // With fewer known times there is no 90 % interval, because they say little about the outer 10 %.
   static constexpr int64_t kFewest = 10;
   bool has_interval() const { return figures >= kFewest; }
 };

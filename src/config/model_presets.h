@@ -26,7 +26,7 @@ struct ModelPreset {
   int64_t num_heads = 0;
   std::optional<Edition> only = {};        // the edition in which the name has these dimensions; none: every edition
   bool implies_edition = false;            // the name alone selects the edition in `only`
-  std::optional<int64_t> vocab_size = {};  // none: as in the edition
+  std::optional<int64_t> vocab_size = {};  // none: the edition's default
   std::optional<int64_t> context_length = {};
   std::string_view card = "gpt";  // name of its ModelCard (model/model_card.cpp)
 };

@@ -68,7 +68,7 @@ void parse_number(const Option& option, std::string_view where, std::string_view
   }
   if (scale != 1) value = static_cast<T>(static_cast<double>(value) * scale);
   if (too_large || !is_in_range(option, static_cast<double>(value))) {
-    // The range of such an option does not show the bound that is broken here: the largest integer.
+    // range_text() states no maximum for such an option, so the message states the largest integer instead.
     const bool exceeds_integers =
         std::is_same_v<T, int64_t> && too_large && option.max >= kUnbounded && !text.starts_with('-');
     throw Error::format(

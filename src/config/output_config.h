@@ -19,8 +19,8 @@ constexpr auto choices_of(OutputFormat) {
   return choices<OutputFormat>("table", "markdown", "csv", "json", "jsonl", "samples");
 }
 
-// Which FLOPs count towards the mfu in tables and answers (docs/measurement.md): all of them, all but half of
-// attention's products (as with a causal mask), or six per parameter and token.
+// How FLOPs are counted for the mfu in tables and answers (docs/measurement.md): all of them, all with attention's
+// products at half (as with a causal mask), or six per parameter per token.
 enum class MfuRule : uint8_t { kFull, kCausal, k6n };
 
 constexpr auto choices_of(MfuRule) { return choices<MfuRule>("full", "causal", "6n"); }
@@ -65,8 +65,8 @@ struct OutputConfig {
                          "laptime list columns",
                  .axis = false, .joins_list = true, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "mfu", .key = "mfu", .group = kOutput,
-                 .help = "FLOPs counted in the share of peak: full (all), causal (all but half of attention's) or 6n "
-                         "(6 per parameter and token)", .axis = false, .changes_result = false}, self.mfu);
+                 .help = "FLOPs counted for MFU: full (all), causal (attention counted at half) or 6n (6 per parameter "
+                         "per token)", .axis = false, .changes_result = false}, self.mfu);
     visit(Option{.flag = "verbose", .key = "verbose", .group = kOutput,
                  .help = "also print set-up, first steps, reasons for verdicts and the machine", .axis = false,
                  .changes_result = false}, self.verbose);

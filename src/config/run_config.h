@@ -256,7 +256,7 @@ struct RunConfig {
                  .otherwise = "auto: until the median is known; 10 (2024: 5) if --warmup is given",
                  .min = 1, .max = kMaxCount}, self.steps);
     visit(Option{.flag = "seed", .key = "seed", .tag = "seed", .group = kRun,
-                 .help = "random seed of weights, tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18},
+                 .help = "seed for weights, tokens and dropout", .otherwise = "1; 2024: 20230310", .max = 9.3e18},
           self.seed);
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
                  .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects the bias of "
@@ -312,7 +312,7 @@ struct RunConfig {
                          "make the times longer",
                  .in_name = kGiven}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
-                 .help = "use only this many first rows of the position table (2024, gpt2)", .empty = "none",
+                 .help = "use only the first N rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);
     visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
                  .help = "random weights if no file is given: edition (as the edition initialises them) or stream (from the "

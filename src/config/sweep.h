@@ -35,7 +35,7 @@ inline constexpr size_t kMaxPoints = 10'000;
 // more than kMaxPoints values, or several values for an option that takes one.
 void set_option(Sweep& sweep, std::string_view name, std::string_view where, const std::vector<std::string>& values);
 
-// Flags of all options that a sweep may set: those of the run and of the output.
+// The flags of all options that a sweep may set: the options of RunConfig and OutputConfig.
 std::vector<std::string_view> sweep_flags();
 
 // "128,256" -> {"128", "256"}.

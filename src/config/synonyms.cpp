@@ -148,7 +148,7 @@ constexpr std::array kHints{
     Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kEpochs}, Hint{"", "num-epochs", kEpochs},
     Hint{"", "num-train-epochs", kEpochs}, Hint{"", "max-epochs", kEpochs},
     Hint{"", "global-batch-size", kAccumulation},
-    // These are the batch of one pass or of one rank, but --batch is that of the whole step.
+    // These options set the batch of one pass or one rank; --batch sets the batch of the whole step.
     Hint{"", "microbatch", kAccumulation}, Hint{"", "micro-batch-size", kAccumulation},
     Hint{"", "per-device-train-batch-size", kAccumulation}, Hint{"", "batch-size-per-gpu", kAccumulation},
     Hint{"", "gqa", "--num-kv-heads N"},
@@ -184,7 +184,7 @@ constexpr std::array kHints{
     Hint{"view", "stats", "--view kernels"},
     // options of one command
     Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
-    Hint{"laptime memory", "predict", "laptime memory alone, which only plans unless --run is given"},
+    Hint{"laptime memory", "predict", "laptime memory without this option; it runs no step unless --run is given"},
     Hint{"laptime plan", "columns", kOfPlans},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},

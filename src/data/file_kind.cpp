@@ -99,8 +99,8 @@ bool is_pickle(std::span<const std::byte> begin, std::span<const std::byte> end)
   return (!end.empty() && end.back() == std::byte{'.'}) || text_of(begin.subspan(2)).starts_with("\x8a\x0al\xfc\x9c"sv);
 }
 
-// True if the `count` numbers that `value_at` returns are plausible weights: at least 64 numbers, of which 99 % are of
-// usual size and 30 to 70 % are negative.
+// True if the `count` numbers that `value_at` returns may be weights: at least 64 numbers, of which 99 % are zero or of
+// plausible magnitude, and 30 to 70 % are negative.
 template <class ValueAt>
 bool are_weights(size_t count, const ValueAt& value_at) {
   constexpr size_t kEnough = 64;

@@ -28,7 +28,7 @@ struct FileKind {
   std::string remedy;  // "unpack it first"
 };
 
-// Recognises kinds with a distinctive start, such as archives, tables, checkpoints, pickles, and llm.c files without
+// Recognises kinds of files by signature, such as archives, tables, checkpoints, pickles, and llm.c files without
 // tokens.
 FileKind kind_by_signature(const InputFile& file);
 

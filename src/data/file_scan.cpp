@@ -1,5 +1,5 @@
-// Hashes a file in four independent streams of words, which is as fast as reading the file, and finds the range of its
-// tokens.
+// Hashes a file in four independent streams of words, so that hashing is as fast as reading, and finds the range of the
+// tokens in the file.
 #include "data/file_scan.h"
 
 #include <algorithm>

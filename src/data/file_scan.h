@@ -1,4 +1,4 @@
-// scan_file: one pass over a file that computes its identity and the range of its tokens.
+// scan_file: one pass over a file that computes the hash of its bytes and the range of its tokens.
 #pragma once
 
 #include <cstdint>

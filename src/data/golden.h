@@ -89,8 +89,8 @@ struct GoldenCase {
   // The remaining fields are only for the folder of a transformers model, whose tensors have the library's names and
   // layouts.
   std::string folder;  // folder with the model's weights; empty for a golden file
-  // By tensor: ranges [from, to) of elements whose gradient consists of rounding errors, so that AdamW may move them
-  // arbitrarily.
+  // By tensor: ranges [from, to) of elements whose gradient consists only of rounding errors, so that AdamW may move
+  // them arbitrarily.
   std::map<std::string, std::vector<std::array<int64_t, 2>>> undetermined;
   bool has_same_older_config = true;  // config_v4.json, if the folder has it, describes the same model
 

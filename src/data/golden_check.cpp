@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Tolerance for sums of the same numbers in a different order, in float64 or float32.
+// Tolerances for sums of the same numbers in a different order: in float64, and in float32.
 constexpr double kExactSum = 1e-9;
 constexpr double kFloat32Sum = 1e-5;
 
@@ -83,7 +83,7 @@ class FileCheck {
     add_equal("sample_at/" + key, positions, expected);
   }
 
-  // Checks that PyTorch's own losses pass, and deviate from the truth as much as the file states.
+  // Checks that PyTorch's own losses pass, and that their error relative to the truth is the one stated in the file.
   void check_losses(Precision precision) {
     const PrecisionValues& values = golden_.values(precision);
     const std::string name(name_of(precision));

@@ -67,14 +67,14 @@ Comparison compare_peak(const GoldenCase& golden, std::string what, int64_t Eage
   return compare_bytes(std::move(what), bytes, (*golden.eager_float32_peaks).*peak, kPeakShare);
 }
 
-// True if a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
-// value then consists of rounding errors of terms that cancel.
+// True if a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. Its terms then
+// cancel, and the computed value consists only of rounding errors.
 bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   const double share = golden.exact ? 1e-12 : 1e-6;
   return golden.norms.at(key).norm <= share * golden.largest_norm.at("grad");
 }
 
-// Computes the root mean square of the elements of each gradient, and returns the largest one.
+// Returns the largest root mean square of the elements of a gradient.
 double largest_element_of_gradients(const GoldenCase& golden) {
   double largest = 0;
   for (const auto& [key, stored] : golden.norms) {

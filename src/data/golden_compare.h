@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// Every `precision` parameter must be one of GoldenCase::precisions(), or tf32; for compare_dtype, a 16-bit one.
+// Every `precision` parameter must be one of GoldenCase::precisions(), or tf32; compare_dtype takes only a 16-bit one.
 
 // Loss before update `step` (counted from 0): |loss - truth| / |truth|.
 Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss);
@@ -46,8 +46,8 @@ Comparison compare_grad_norm(const GoldenCase& golden, Precision precision, doub
 Comparison compare_dtype(const GoldenCase& golden, Precision precision, const std::string& name,
                          std::string_view dtype);
 
-// The loss scale of step `step` (counted from 0) of a float16 run: must equal the file's exactly, because the same
-// steps must be skipped as in PyTorch.
+// Compares the loss scale of step `step` (counted from 0) of a float16 run. The scales must be equal, because the run
+// must skip the same steps as PyTorch.
 Comparison compare_loss_scale(const GoldenCase& golden, int64_t step, double scale);
 
 // Bytes that eager mode keeps for backward: exact in editions 2025 and 2026, within 2 % in the others.

@@ -64,7 +64,7 @@ void read_folder_tensors(GoldenCase& golden) {
     const StoredTensor& tensor = golden.file->tensor(name);
     if (tensor.shape != Shape({model.batch_size, model.context_length})) {
       throw Error::format(
-          "{}: tensor '{}' has shape {}, but the metadata state [{}, {}]; regenerate the folder "
+          "{}: tensor '{}' has shape {}, but the metadata says [{}, {}]; regenerate the folder "
           "(tests/golden_hf/README.md)",
           golden.file->text(), name, tensor.shape.text(), model.batch_size, model.context_length);
     }

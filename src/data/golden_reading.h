@@ -29,8 +29,8 @@ void check_run(const GoldenCase& golden);
 // The stored tensor; throws Error unless it exists with this shape.
 const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& name, const std::vector<int64_t>& shape);
 
-// Prefixes of the keys of compared tensors other than the logits: gradients ("grad/"), and weights after the first and
-// the last step.
+// The key prefixes of all compared tensors except the logits: one for gradients ("grad/"), one for weights after the
+// first step, and, if there are several steps, one for weights after the last step.
 std::vector<std::string> groups_of(const GoldenCase& golden);
 
 double norm_of(const std::vector<double>& values);

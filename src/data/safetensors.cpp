@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the format is little-endian, and its bytes are read without swapping");
 
-constexpr uint64_t kLongestHeader = 100'000'000;  // the limit in the format's own library
+constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the safetensors library
 
 // Reads the header text after checking its length against the size of the file.
 std::string header_text(const InputFile& file) {

@@ -180,7 +180,7 @@ void TokenData::refuse_token(const Shard& shard, int64_t vocab_size, int64_t lar
             ? fmt::format(", or state the token type with --data-format if it is not {}", name_of(shard.layout.type))
             : "";
     const double largest_vocabulary = find_option<RunConfig>("vocab").value().max;
-    const std::string advice = static_cast<double>(largest) >= largest_vocabulary ? "use data with smaller tokens"
+    const std::string advice = static_cast<double>(largest) >= largest_vocabulary ? "use data with smaller token ids"
                                : shard.layout.format == DataFormat::kBytes
                                    ? "give --vocab 256 or more"
                                    : fmt::format("give --vocab {} or more", largest + 1);

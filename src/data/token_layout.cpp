@@ -155,7 +155,7 @@ Bytes sample_of(const InputFile& file) {
 }
 
 // Statistics of the lower and upper halves of the words in a sample. A few outliers are tolerated, because the
-// vocabulary check finds wrong tokens.
+// vocabulary check reports tokens that are too large.
 struct Halves {
   static constexpr uint32_t kSmall = 31;
   std::set<uint32_t> low{}, small_high{};

@@ -102,7 +102,7 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
   }
 }
 
-// A tied head that is stored again must equal the embedding; transformers would use the stored head.
+// If the files also store a tied head, it must equal the embedding, because transformers would use the stored head.
 void StartingWeights::require_same(const std::string& again, const std::string& tensor) const {
   constexpr int64_t kRun = 1 << 20;  // elements
   const int64_t size = files_->tensor(tensor).shape.product();

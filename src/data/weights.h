@@ -19,8 +19,8 @@ class StartingWeights {
  public:
   // Throws Error if the files of `config.weights` (weight_file_paths) lack a parameter of the model, have it in another
   // shape or as integers, contain other tensors, or contain a tied head that differs from the embedding. Tensors have
-  // our names, optionally with the prefix `weight/`, or the names of the library (library_layout.h); a position table
-  // may have more rows than the step uses.
+  // our names, optionally with the prefix `weight/`, or those of the transformers library (library_layout.h). A
+  // position table may have more rows than the step uses.
   explicit StartingWeights(const RunConfig& config);
 
   // Fills in elements [begin, begin + out.size()) of a parameter of `config.step_model()`, row-major. May be called

@@ -16,8 +16,8 @@ struct Interval {
   double high = 0;
 };
 
-// A number below `bound` (at most 2^32) from a generator with a fixed seed; `counter` is its position in the sequence,
-// which the call increments.
+// Draws a number below `bound` (at most 2^32) from a generator with a fixed seed. `counter` is the position in the
+// generator's sequence; each call increments it.
 size_t draw_below(uint64_t bound, uint64_t& counter);
 
 // Above this lag-1 autocorrelation, neighbouring samples are resampled together, in blocks.

@@ -55,8 +55,8 @@ Split best_split(std::span<const double> series) {
   return best;
 }
 
-// Merges the two adjacent levels with the smallest relative change of their medians, and so on, until all changes
-// exceed `least`. `changes` are the indices at which levels begin.
+// Repeatedly merges the two adjacent levels whose medians have the smallest relative difference, until all differences
+// exceed `least`. `changes` contains the indices at which a new level begins.
 void merge_levels(std::span<const double> series, double least, std::vector<size_t>& changes) {
   const auto median_of = [&](size_t level) {
     const size_t begin = level == 0 ? 0 : changes[level - 1];

@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Fewer rounds give no 99 % interval, because chance alone would make all of them agree in more than 1 % of cases.
+// Fewer rounds give no 99 % interval, because by chance alone all of them favour one side in more than 1 % of cases.
 inline constexpr int64_t kFewestRounds = 8;
 inline constexpr int64_t kMostRounds = 1000;
 

@@ -69,7 +69,7 @@ double variance_of(const std::vector<double>& values) {
 }
 
 double bootstrap_error(ProcessSamples a, ProcessSamples b) {
-  constexpr size_t kWork = 20'000'000;  // number of draws and differences; bounds the time for very many processes
+  constexpr size_t kWork = 20'000'000;  // total draws and differences; bounds the time for very many processes
   const size_t work = sample_count(a) + sample_count(b) + a.size() * b.size();
   const size_t resamples = std::clamp<size_t>(kWork / work, 200, 1000);
   std::vector<double> differences;

@@ -28,8 +28,8 @@ double half_width(std::span<const double> samples) {
   return relative_half_width(bootstrap_median_interval(samples, autocorrelation), median_of_sorted(sorted));
 }
 
-// True at the counts at which the interval is compared with that of the first half: 20, 40, 80 and so on. With few such
-// counts, a run seldom stops by coincidence.
+// True for the numbers of samples (20, 40, 80, ...) at which the interval is compared with the interval of the first
+// half of the samples. So few comparisons seldom stop a run by coincidence.
 bool judges_noise_at(int64_t count) {
   const int64_t times = count / kFewestToJudgeNoise;
   return count % kFewestToJudgeNoise == 0 && std::has_single_bit(static_cast<uint64_t>(times));

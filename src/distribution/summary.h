@@ -11,8 +11,8 @@
 
 namespace laptime {
 
-// All samples count; none is dropped. Values are in seconds unless stated otherwise. summarize() leaves only `std` and
-// the interval empty, if there are too few samples; a record that another program wrote may lack any optional field.
+// All samples count; none is dropped. Values are in seconds unless stated otherwise. If there are too few samples,
+// summarize() leaves `std` and the interval empty. A record of another program may lack any optional field.
 struct Summary {
   int64_t count = 0;
   double mean = 0;
@@ -35,8 +35,8 @@ struct Summary {
                  modes, outliers)
 };
 
-// `samples` are in the order of time, which matters for the indices of outliers and for the bootstrap: it resamples
-// blocks if adjacent samples resemble each other. Throws Error like sorted_samples.
+// `samples` are in the order of time, which matters for the indices of outliers and for the bootstrap, which
+// resamples blocks if adjacent samples resemble each other. Throws Error like sorted_samples.
 Summary summarize(std::span<const double> samples);
 
 }  // namespace laptime

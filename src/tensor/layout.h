@@ -41,7 +41,7 @@ std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 // size 1 keep their places.
 Layout dense_like(const Layout& in);
 
-// The shape to which two shapes broadcast (right-aligned, 1 stretches). LAPTIME_CHECK fails if there is none.
+// The shape to which two shapes broadcast (last axes aligned; size 1 stretches). LAPTIME_CHECK fails if there is none.
 Shape broadcast(const Shape& a, const Shape& b);
 
 // Data type and layout: everything known about a tensor except its contents.

@@ -96,7 +96,7 @@ TEST(DefaultThreads, CountsHardwareThreadsIfCoresAreUnknown) {
   EXPECT_EQ(default_threads(root.path()).threads, 3);
 }
 
-TEST(AllowedCores, PreferAffinityToOnlineCores) {
+TEST(AllowedCores, FollowTheAffinityMaskIfKnown) {
   const FakeRoot root;
   EXPECT_TRUE(allowed_cores(root.path()).empty());
   root.write("sys/devices/system/cpu/online", "0-1\n");
@@ -116,7 +116,7 @@ TEST(AllowedCores, LeaveOutOfflineCores) {
 // A machine of four cores, two for each L3 cache. CPUs i and i + 4 share a core.
 TEST(CacheBytes, CountsTheCachesThatThreadsCanUse) {
   constexpr int64_t kMiB = int64_t{1} << 20;
-  constexpr int64_t kHalf = kMiB / 2;  // each L2
+  constexpr int64_t kHalf = kMiB / 2;  // size of each L2 cache
   const FakeRoot root;
   EXPECT_FALSE(cache_bytes(2, root.path()));
   for (int thread = 0; thread < 8; ++thread) {

@@ -14,7 +14,7 @@ TEST(Isa, InstructionSetsHaveNames) {
   EXPECT_EQ(name_of(Isa::kAvx512), "avx512");
 }
 
-TEST(Isa, AgreesWithTheCompilerRuntime) {
+TEST(Isa, DetectionAgreesWithTheCompilerRuntime) {
   __builtin_cpu_init();
   EXPECT_EQ(detect_isa() >= Isa::kAvx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"));

@@ -61,7 +61,7 @@ TEST(Part, SlurmJobArrayTaskSelectsThePart) {
 }
 
 TEST(Part, RejectsJobArraysWithGaps) {
-  // The arrays of `--array=3`, with a single task, and `--array=1,5`.
+  // Tasks of the arrays that `--array=3` and `--array=1,5` submit.
   for (const SlurmJob& job : {SlurmJob{.task_id = "3", .task_min = "3", .task_count = "1"},
                               SlurmJob{.task_id = "5", .task_min = "1", .task_count = "2"}})
     EXPECT_THAT(test::error_of([&] { part_of("slurm", job); }), HasSubstr("numbered from 0 or 1 without gaps"));

@@ -65,7 +65,7 @@ TEST(DataSheet, ReachedRatesMustBeCompleteOrAbsent) {
   EXPECT_EQ(machine.compile.figures, 0);
   EXPECT_THAT(error_of(text + "reached_float64 = 1\n"), HasSubstr("unknown key 'reached_float64'"));
   text.replace(text.find("0.9"), 3, "1.9");
-  EXPECT_THAT(error_of(text), HasSubstr("1.9 (fraction of the data sheet) is impossible"));
+  EXPECT_THAT(error_of(text), HasSubstr("1.9 (fraction of the data sheet's figure) is impossible"));
 }
 
 TEST(DataSheet, LinkFieldsMustBeCompleteOrAbsent) {

@@ -1,4 +1,4 @@
-// Files that tests write, the bytes of numbers and of safetensors files, and the messages of errors.
+// Test helpers: temporary files, the bytes of numbers and of safetensors files, and error messages.
 #pragma once
 
 #include <gtest/gtest.h>

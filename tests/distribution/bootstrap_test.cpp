@@ -96,7 +96,7 @@ TEST(BootstrapInterval, SlowCoversTheTrueMedianAtTheStatedLevel) {
   EXPECT_LT(coverage(25, 0, true), 0.99);
 }
 
-TEST(BootstrapInterval, SlowNeedsBlocksToCoverCorrelatedSamples) {
+TEST(BootstrapInterval, SlowCoversTheMedianOfCorrelatedSamplesOnlyWithBlocks) {
   const double blocks = coverage(100, 0.7, true);
   const double singles = coverage(100, 0.7, false);
   EXPECT_GT(blocks, 0.85);

@@ -36,7 +36,7 @@ TEST(ChangePoints, FindATemporaryChange) {
   EXPECT_EQ(find_change_points(series, 0.05), (std::vector<size_t>{30, 50}));
 }
 
-TEST(ChangePoints, MergeSmallStepsUntilTheyAddUp) {
+TEST(ChangePoints, MergeLevelsUntilChangesExceedTheLimit) {
   RandomSamples random(4);
   std::vector<double> series;
   for (const double mean : {1.0, 1.03, 1.06}) series = joined(series, level(random, 40, mean));

@@ -37,7 +37,7 @@ TEST(ProcessRatio, HasNoIntervalFromTooFewSamplesOrProcesses) {
   EXPECT_TRUE(process_ratio(Side{{1}, {1}, {1}}, Side{{2}, {2}, {2}}, 0.01)->interval);
 }
 
-TEST(ProcessRatio, HasNoValueWithoutTimes) {
+TEST(ProcessRatio, HasNoValueForMissingOrInvalidTimes) {
   const Side times{{1, 1, 1}};
   for (const Side& wrong : {Side{}, Side{{}}, Side{{0, 1}}, Side{{1, -1}}, Side{{std::nan("")}},
                             Side{{std::numeric_limits<double>::infinity()}}}) {

@@ -26,7 +26,7 @@ TEST(SteadyState, IgnoresOneSlowFirstStep) {
 }
 
 TEST(SteadyState, WaitsForTheEndOfASlowStart) {
-  // Steps 0 to 6 are slow. The first earlier window with a fast median is therefore steps 5 to 9, with two slow steps.
+  // Steps 0 to 6 are slow, so the first window with a fast median is steps 5 to 9, which include two slow ones.
   const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2, 2, 2}, 20), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kReached);
   EXPECT_EQ(state.after, 10);

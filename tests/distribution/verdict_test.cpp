@@ -139,7 +139,7 @@ TEST(Verdict, WeighsStolenTimeBySampleLength) {
   Observations uneven = observe(std::vector<double>(6, 1));
   uneven.samples = long_and_short;
   const std::vector<double> all_of_the_short{0, 0, 0, 0, 0, 1};
-  uneven.stolen_fractions = all_of_the_short;  // 0.01 s of 50.01 s in total
+  uneven.stolen_fractions = all_of_the_short;  // lost: 0.01 s of 50.01 s
   EXPECT_EQ(judge(uneven).stability, Stability::kStable);
 }
 

@@ -41,7 +41,7 @@ TEST(Sweep, LastAxisChangesFastest) {
                           "step/model:2.7B/ctx:512/dtype:float32/mode:eager"));
 }
 
-TEST(Sweep, NamesContainSweptAndWorkChangingOptions) {
+TEST(Sweep, NamesContainSweptOptionsAndOptionsThatChangeTheWork) {
   EXPECT_THAT(names_of(sweep_of({{"pass", "forward,inference"}, {"seed", "1,2"}, {"batch", "1"}, {"steps", "3"}})),
               ElementsAre("forward/model:small/ctx:256/dtype:float32/mode:eager/seed:1/batch:1",
                           "forward/model:small/ctx:256/dtype:float32/mode:eager/seed:2/batch:1",

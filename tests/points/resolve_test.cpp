@@ -44,8 +44,8 @@ std::vector<std::string> parts(std::string_view list, char separator) {
   return found;
 }
 
-// Help texts such as "256; 2024: 128; 8B: 32768" for --context state the defaults that resolve fills in: first that of
-// editions without an entry of their own.
+// Help texts such as "256; 2024: 128; 8B: 32768" for --context state the defaults that resolve fills in. The first one
+// is for editions without an entry of their own.
 TEST(Resolve, HelpStatesTheResolvedDefaults) {
   for (const std::string_view flag : {"vocab", "context", "batch", "weight-tie", "bias", "seed", "optimizer",
                                       "attention-bias", "mlp-bias", "parallel-residual", "rotary-share"}) {
