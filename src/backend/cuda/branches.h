@@ -22,7 +22,6 @@ class CudaBackend::Branches {
   Branches(const Branches&) = delete;
   Branches& operator=(const Branches&) = delete;
 
-  // Begins a recording.
   void begin();
   // Chooses the branch of a launch, and makes the branch wait for all launches on which this launch depends. The caller
   // enqueues the launch in the returned target, and then calls add().

@@ -24,7 +24,7 @@ namespace laptime::cuda {
 namespace {
 
 constexpr int kTimeoutMs = 60'000;  // a driver that has to initialise the cards may take many seconds
-constexpr int kOldestCard = 80;     // the oldest that the image has code for (cmake/cuda_kernels.cmake)
+constexpr int kOldestCard = 80;     // lowest compute capability in the image (cmake/cuda_kernels.cmake)
 constexpr char kSeparator = '\0';   // between fields
 
 CardSearch ask_driver() {

@@ -51,7 +51,7 @@ class CudaBackend::Communication : public GroupQueue {
   // dependencies. `ready_` is recorded after the kernels that precede a launch, and done_[i] after launch i.
   EventHandle ready_ = nullptr;
   std::vector<EventHandle> done_;
-  std::deque<Interval> launches_, waits_;  // reused; in deques, because marks must not move
+  std::deque<Interval> launches_, waits_;  // reused; in deques, because marks must keep their addresses
   Enqueued enqueued_;
   CommunicationTimes times_;
 };

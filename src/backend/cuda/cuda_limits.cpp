@@ -66,7 +66,7 @@ double CudaBackend::measure_products(DType factors) {
     const BlasMatrix matrix{.dtype = factors, .leading = size, .batch_stride = count};
     const BlasOperands operands{.a = a->data(), .b = b->data(), .d = d->data()};
     std::optional<Seconds> shortest;
-    std::exception_ptr refused;  // cuBLASLt may reject an algorithm that it proposed only when the algorithm runs
+    std::exception_ptr refused;  // cuBLASLt may propose an algorithm and then refuse to run it
     for (int algorithm = 0; algorithm < kBlasAlgorithms; ++algorithm) {
       const BlasProduct product{.m = size,
                                 .n = size,

@@ -35,7 +35,7 @@ struct ScratchLayout {
   static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
 
   int64_t a_panels = 0;         // panels in a block of A
-  int64_t partial_columns = 0;  // columns of the partial sums; nc must not exceed them
+  int64_t partial_columns = 0;  // width of the partial sums; nc must not exceed it
   explicit ScratchLayout(bool has_partial_sums) {
     constexpr int kCachePercent = 50;
     constexpr int64_t kMaxAPanels = 40;

@@ -23,7 +23,7 @@ struct Prefetches {
   int64_t c_lines = 0;
 };
 constexpr int64_t kPrefetchInterval = 16;
-// With 16 registers there are only 12 multiply-adds per word of K, so without unrolling, loop overhead would show.
+// With 16 registers there are only 12 multiply-adds per word of K, so without unrolling, loop overhead would matter.
 constexpr int kUnrolledWords = kRegisters == 16 ? 4 : 1;
 
 // Lets the micro-kernel read a packed panel of B: at(w, v) is vector v in the row of word w.
