@@ -127,7 +127,7 @@ std::vector<ValueId> decompose_layer_norm(Builder& build, const Attributes& attr
   return {cast(build, y, a.y_dtype.value_or(build.dtype(y))), {}, {}};
 }
 
-// Computes in float32 or wider. The course's modules cast back at the end, those of transformers before the weight.
+// Computes in float32 or wider. The course's modules cast back last, transformers before multiplying by the weight.
 std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<RmsNormAttributes>();
   const DType narrow = build.dtype(in[0]);

@@ -30,7 +30,7 @@ struct ConcatAttributes {
 ValueId stack(Builder& build, ValueId a, ValueId b, int axis);
 ValueId concat(Builder& build, ValueId a, ValueId b, int axis);
 
-// The place of input `which` in the result of kStack, and in that of kConcat.
+// The part of the result of kStack, or of kConcat, that contains input `which`.
 TensorView stacked_part(const Attributes& attributes, const TensorView& result, size_t which);
 TensorView concatenated_part(const Attributes& attributes, std::span<const TensorView> in, const TensorView& result,
                              size_t which);
