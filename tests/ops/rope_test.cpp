@@ -1,5 +1,5 @@
-// Rotary position embedding: kernels compared with the references, gradients, the memory order of axes, rows that share
-// threads, and folded casts.
+// Rotary position embedding: kernels compared with the references, gradients, the memory order of axes, threads that
+// rotate several rows, and folded casts.
 #include "ops/rope/rope.h"
 
 #include <array>
@@ -114,7 +114,7 @@ GuardedTensor rotated(const OpCard& op, RopeForm form, DType dtype, const Shape&
 }
 
 // Threads rotate several heads of a position if there are enough rows. 19 heads leave a smaller group at the end.
-TEST(Rope, SlowHeadsThatShareThreadsHaveTheSameBits) {
+TEST(Rope, SlowRotatingSeveralHeadsPerThreadGivesTheSameBits) {
   struct Case {
     const OpCard* op;
     RopeForm form;
