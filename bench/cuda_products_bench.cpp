@@ -94,7 +94,7 @@ std::vector<const Kernel*> ready(const std::vector<Kernel>& kernels, const Signa
       backend.prepare(kernel, signature);
       found.push_back(&kernel);
     } catch (const Error&) {
-      // The library does not propose an algorithm with this kernel's index.
+      // The library proposes too few algorithms for this kernel's index.
     }
   }
   return found;
