@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kSmallestProduct = 128, kLargestProduct = 8192;
 constexpr Seconds kLongEnough{1e-3};                  // a product that takes this long keeps the whole card busy
-constexpr Seconds kTimeOfEach{0.05};                  // spent on repetitions of each measured product or copy
+constexpr Seconds kTimeOfEach{0.05};                  // time spent repeating each measured product or copy
 constexpr int64_t kCopiedBytes = int64_t{256} << 20;  // more than the caches of any card
 
 // Fills memory with elements between -1 and 1. With zeros a card would draw less power and run at a higher clock than
