@@ -134,7 +134,7 @@ struct CrossEntropyRows {
 };
 LAPTIME_CUDA_KERNEL(CrossEntropyRows, cross_entropy_rows)
 
-// Runs on one block. Computes the mean of the losses of the rows.
+// Runs on one block. Computes the mean loss over the rows.
 struct MeanLoss {
   struct Args {
     const double* losses;  // [rows]

@@ -15,7 +15,7 @@ namespace {
 template <class Norm>
 struct Place {
   static constexpr size_t kRstdOutput = Norm::kCentred ? 2 : 1;
-  static constexpr size_t kMean = 2;  // inputs of the backward op
+  static constexpr size_t kMean = 2;  // this and the following are inputs of the backward op
   static constexpr size_t kRstd = Norm::kCentred ? 3 : 2;
   static constexpr size_t kWeight = kRstd + 1;
   static constexpr size_t kAddend = kWeight + 1;

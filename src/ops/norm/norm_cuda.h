@@ -229,7 +229,7 @@ struct NormParameterParts {
     const int64_t end = begin + args.rows_per_part < args.rows ? begin + args.rows_per_part : args.rows;
     double weight_sum = 0;
     double bias_sum = 0;
-    // Rows are loaded together and added in order.
+    // The number of rows that a thread loads before it adds them in order.
     constexpr int kTogether = 8;
     const auto add = [&](float grad, float x, float rstd, float mean) {
       weight_sum += static_cast<double>(grad) * static_cast<double>((x - mean) * rstd);

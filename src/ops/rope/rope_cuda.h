@@ -66,7 +66,7 @@ struct RopeEightsArgs {
 // written, so that y may overwrite x. kNarrow: x and y have 16-bit types.
 template <bool kNarrow>
 struct RopeEights {
-  static constexpr int kTogether = kNarrow ? 4 : 2;  // the most rows in a group
+  static constexpr int kTogether = kNarrow ? 4 : 2;  // maximum number of rows in a group
   using Args = RopeEightsArgs;
   using Shared = NothingShared;
 

@@ -19,7 +19,7 @@ struct StackAttributes {
 };
 
 struct ConcatAttributes {
-  int axis = 0;  // not negative
+  int axis = 0;  // axis of the result and of the inputs, not negative
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("axis", self.axis);
