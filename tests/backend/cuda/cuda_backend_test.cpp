@@ -306,7 +306,7 @@ TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
   squares.enqueue();
-  squares.values();  // waits, so that the activity records exclude this launch
+  squares.values();  // waits for the launch, so that the activity records exclude it
   const Activities activities = backend->watch([&] {
     squares.enqueue();
     backend->pause(Seconds{0.05});
@@ -368,7 +368,7 @@ TEST_F(Cuda, MeasuresDeviceLimits) {
                    {.tf32 = true});
   EXPECT_EQ(tf32.limits(DType::kFloat32).back().name, "tf32_product_flops_per_second/cublaslt");
   CudaBackend without(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage);
-  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // without cuBLASLt, only the bandwidth limit
+  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // only the bandwidth limit, because there is no cuBLASLt
 }
 
 TEST_F(Cuda, ReadsTheSensorsOfTheGpu) {
