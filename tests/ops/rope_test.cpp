@@ -91,7 +91,7 @@ TEST(Rope, KeepsTheMemoryOrderOfAxes) {
 }
 
 // Runs the CUDA kernel and returns y. The heads of a position are adjacent in the memory of x [2, heads, positions,
-// d_head] if `heads_together`, otherwise the positions of a head.
+// d_head] if `heads_together`; otherwise the positions of a head are adjacent.
 GuardedTensor rotated(const OpCard& op, RopeForm form, DType dtype, const Shape& x_shape, int64_t table_columns,
                       bool heads_together) {
   const Layout together = permuted(Layout::contiguous({x_shape[0], x_shape[2], x_shape[1], x_shape[3]}), {0, 2, 1, 3});
