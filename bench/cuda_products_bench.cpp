@@ -1,6 +1,5 @@
-// Benchmark of the matrix products of training steps by cuBLASLt on a GPU: the speed of the kernel that a trial
-// chooses, relative to the fastest algorithm that the library proposes, including algorithms that add in no fixed
-// order.
+// Benchmark of the matrix products of training steps with cuBLASLt on a GPU. Compares the kernel that trial runs choose
+// with the fastest algorithm that the library proposes, deterministic or not.
 //   bench_cuda_products [--models small,...,2.7B] [--dtypes bfloat16,tf32,float32] [--tokens 2048] [--rounds 15]
 #include <fmt/format.h>
 
@@ -35,7 +34,7 @@ cuda::Product product_of(const Attributes&, std::span<const TensorView> in, std:
   return {.a = in[0], .b = in[1], .c = out[0], .compute = promote(in[0].type.dtype, in[1].type.dtype)};
 }
 
-// The first kProposals algorithms that the library proposes, including those that add in no fixed order, as kernels.
+// The first kProposals algorithms that the library proposes, deterministic or not, as kernels.
 template <bool kTf32>
 std::vector<Kernel> proposals() {
   std::vector<Kernel> kernels;
@@ -95,7 +94,7 @@ std::vector<const Kernel*> ready(const std::vector<Kernel>& kernels, const Signa
       backend.prepare(kernel, signature);
       found.push_back(&kernel);
     } catch (const Error&) {
-      // The library does not propose an algorithm with this kernel's index.
+      // The library proposes too few algorithms for this kernel's index.
     }
   }
   return found;

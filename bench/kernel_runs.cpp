@@ -23,7 +23,7 @@ struct Operands {
 
 namespace {
 
-// More than any last-level cache holds, so launches that alternate among operands of this total size find none cached.
+// Exceeds any last-level cache: launches that cycle through operands of this total size never find them cached.
 constexpr int64_t kColdBytes = int64_t{512} << 20;
 
 // Fills a tensor with values that every op accepts: random numbers in [0.1, 1], or 1 if the type is an integer.

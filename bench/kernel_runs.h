@@ -24,12 +24,12 @@ class Machine {
   ~Machine();
 
   cpu::CpuBackend& backend() { return backend_; }
-  // Peak FLOP/s of all threads: of float32 multiply-adds for float32, and of the faster of float32 and bfloat16
-  // instructions for bfloat16.
+  // Peak FLOP/s of all threads: float32 multiply-adds for float32, and the faster of float32 and bfloat16 instructions
+  // for bfloat16.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
   // Bytes per second of memory.
   double bandwidth() const { return bandwidth_; }
-  // FLOP/s that the peak loops reach at this moment, sustained for a few milliseconds.
+  // Runs the peak loops for a few milliseconds, and returns the FLOP/s that they reach now.
   double flops_rate_now(DType dtype);
   std::string text() const;
   // The operands of a signature, made once for all its kernels and kept until another signature is requested.
@@ -57,7 +57,7 @@ void add_benchmarks(Machine& machine, const Signature& signature, const std::str
 // The signature of an op with inputs of these types.
 Signature signature_of(const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in);
 
-// The launches of one kernel.
+// Measurements of the launches of one kernel.
 struct KernelTimes {
   std::string kernel;
   std::vector<double> seconds = {};    // seconds of each launch, ascending
@@ -67,8 +67,8 @@ struct KernelTimes {
   double fraction() const { return fractions[fractions.size() / 2]; }
 };
 // Launches all kernels, except the reference, that support the signature. In each round every kernel is launched once,
-// with the peak loops before and after, so that other load on the machine affects all kernels alike. Operands are in no
-// cache.
+// with the peak loops before and after, so that other load on the machine affects all kernels alike. Operands are never
+// cached.
 std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds);
 
 // The main function of a benchmark program. It takes the arguments of Google Benchmark.

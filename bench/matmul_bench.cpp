@@ -1,5 +1,5 @@
 // Benchmarks of the matrix products of a training step on 4 x 256 tokens, each as a fraction of the peak measured just
-// before and after it. Operands are in no cache, as in a step.
+// before and after it. As in a step, operands are not cached.
 //   bench_matmul [--threads 2] [--rounds 11] [--model small|medium] [--dtype float32|bfloat16|all]
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ struct Product {
   int64_t m, n, k;
   bool a_transposed, b_transposed;
 
-  // Weights and their gradients are float32 with both number types, as in compile mode under autocast.
+  // Weights and their gradients are float32 whatever `dtype` is, as in compile mode under autocast.
   Signature signature(DType dtype) const {
     const TensorType a = factor(dtype, {m, k}, a_transposed);
     ProductAttributes attributes;
@@ -110,7 +110,7 @@ void run(int threads, int rounds, const std::string& model, DType dtype) {
   table.total();
 }
 
-// The two products of attention in forward, with 12 heads and a batch of 4.
+// Benchmarks the two matrix products of the attention forward pass, with 12 heads and a batch of 4.
 void run_attention(int threads, int rounds, DType dtype) {
   Machine machine(threads);
   Table table(machine, dtype, rounds);

@@ -12,7 +12,7 @@
 namespace laptime::bench {
 namespace {
 
-// Ops in the types of a float32 step and of a bfloat16 step.
+// Benchmarks ops with the types that they have in a float32 step and in a bfloat16 step.
 void add_whole(Machine& machine) {
   const auto bench = [&](const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in,
                          const std::string& label) {

@@ -1,4 +1,4 @@
-// Benchmark of the all-reduce in a step of several ranks, alternating with MPI_Allreduce on the same number of bytes.
+// Compares laptime's all-reduce with MPI_Allreduce on the same number of bytes, alternating between the two.
 //   mpirun -n 2 bench_ranks_all_reduce [--rounds 30]
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ class Comparison {
   }
 
  private:
-  // Times a call on this rank. A barrier before it makes all ranks begin together.
+  // Times a call on this rank. A barrier before the call makes all ranks start together.
   template <class Call>
   double seconds(const Call& call) {
     mpi_benchmark().barrier(mpi_.comm_world);

@@ -1,4 +1,4 @@
-// Benchmark of start-up: the time of a process that runs one step, compared with the time to touch as much memory.
+// Compares the time of a process that runs one step with the time to touch the same amount of memory.
 //   bench_start_up PROGRAM [OPTIONS OF BENCH...]
 //   bench_start_up build/release/laptime --model small --mode compile
 #include <fmt/format.h>
@@ -27,8 +27,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// Returns the seconds that any program needs at least for this much memory: to map it, request huge pages, and write to
-// every page, on `threads` threads.
+// Returns the seconds that it takes to map this much memory, request huge pages, and write to every page on `threads`
+// threads. No program can get the memory ready in less time.
 double touch_seconds(int64_t bytes, int threads) {
   const double begin = now();
   const int64_t size = (bytes / kHugePage + 2) * kHugePage;

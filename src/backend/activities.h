@@ -1,4 +1,4 @@
-// Activities: a summary of the device's own records of what ran on it.
+// Activities: a summary of what ran on a device, according to the device's own records.
 #pragma once
 
 #include <cstdint>

@@ -124,7 +124,7 @@ class Backend {
   // Creates a pool if the device allocates each value of a step separately; returns null if all values are placed in
   // one block. The backend must outlive the pool.
   virtual std::unique_ptr<StepPool> step_pool() { return nullptr; }
-  // Peak bytes of device memory held since the last call of reset_peak_held_bytes, which sets the peak to the bytes
+  // Peak bytes of device memory held since the last call to reset_peak_held_bytes, which sets the peak to the bytes
   // held now.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
@@ -142,8 +142,8 @@ class Backend {
   virtual void join(Group& group) { static_cast<void>(group); }
   // Delays later launches and marks until the first `count` communication launches since the last synchronize are done.
   virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
-  // Returns the times of the communication launches between the last two calls of synchronize, and how long other
-  // launches waited for them. A call of synchronize without new communication launches leaves these times unchanged.
+  // Returns the times of the communication launches between the last two calls to synchronize, and how long other
+  // launches waited for them. A call to synchronize without new communication launches leaves these times unchanged.
   virtual CommunicationTimes communication_times() const { return {}; }
   // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;
@@ -152,8 +152,8 @@ class Backend {
   virtual void mark(size_t index) = 0;
   // True if steps after the first one run from a recording.
   virtual bool records_steps() const { return false; }
-  // Records the work that `enqueue` enqueues, without running it. Returns null if the device cannot record.
-  // Throws OutOfMemory if it lacks the memory to hold the recording. The backend must outlive the recording.
+  // Records the work that `enqueue` enqueues, without running it. Returns null if the device cannot record. Throws
+  // OutOfMemory if there is too little memory for the recording. The backend must outlive the recording.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) {
     static_cast<void>(enqueue);
     return nullptr;
@@ -168,8 +168,8 @@ class Backend {
   // queue is empty.
   virtual Seconds now() = 0;
 
-  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Keeping records makes launches
-  // start later, but not run longer. If the device does not report when its kernels run, Activities::missing says so.
+  // Runs `work`, which must leave the queue empty, and returns what the device recorded. This delays launches, but does
+  // not slow down kernels. If the device does not report when its kernels run, Activities::missing says so.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;
@@ -182,8 +182,8 @@ class Backend {
   virtual void begin_range(const char* name) { static_cast<void>(name); }
   virtual void end_range() {}
 
-  // Copy bytes between host and device memory, after all work in the queue. Several host threads may call them
-  // concurrently for different bytes.
+  // Copy bytes between host and device memory, after all work in the queue. Several host threads may copy different
+  // bytes concurrently.
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
 

@@ -16,7 +16,7 @@ class Hazards {
   // add(), and the result is in ascending order. Launches whose bytes have since been overwritten are left out, because
   // the later writers already wait for them. Gaps in the storage of an operand count as read or written.
   const std::vector<size_t>& add(const Launch& launch);
-  // Forgets all launches; numbers begin at 0 again.
+  // Forgets all launches, and restarts the numbering at 0.
   void clear();
 
  private:
@@ -29,8 +29,8 @@ class Hazards {
   void touch(const std::byte* begin, int64_t bytes, bool writes);
   void touch(const TensorView& view, bool writes);
 
-  std::vector<Access> earlier_;  // of earlier launches
-  std::vector<Access> current_;  // of the launch that is being added
+  std::vector<Access> earlier_;  // accesses of earlier launches
+  std::vector<Access> current_;  // accesses of the launch that is being added
   std::vector<size_t> awaited_;
   size_t launches_ = 0;
 };

@@ -73,7 +73,7 @@ struct Kernel {
   bool rounds_between_products = false;
   // True if the kernel gives the same bits as every other kernel of the op with this flag, apart from the reference, on
   // any x86-64 processor with fused multiply-adds and for any number of threads. False for library kernels, and for
-  // instructions that round differently.
+  // kernels whose instructions round differently.
   bool reproducible = true;
   // A library that the kernel needs and that a device may lack; null if there is none, or if it is part of the program.
   const char* library = nullptr;

@@ -6,7 +6,7 @@
 
 namespace laptime {
 
-// The work of a loop. A kernel must state the work of its loops if it has several, or if units differ in size.
+// The work of a loop. A kernel must state the work of its loops if it has several loops, or if units differ in size.
 struct LoopWork {
   double flops = 0;    // total over all units, including kFlopsPerElement for each element moved; 0 if not stated
   double largest = 1;  // work of the largest unit relative to the mean
@@ -22,11 +22,11 @@ struct LaunchLoop {
   LoopWork work;
 };
 
-// Work of the largest unit of these loops as a share of their total work; 1 without a loop.
+// Work of the largest unit of these loops as a share of their total work; 1 if there are no loops.
 double largest_unit_share(std::span<const LaunchLoop> loops);
 
 // Upper bound on the speed-up of these loops, run one after the other on `threads` threads, assuming that threads do
-// not slow each other down; 1 without a loop.
+// not slow each other down; 1 if there are no loops.
 double speed_up_bound(std::span<const LaunchLoop> loops, int threads);
 
 }  // namespace laptime

@@ -90,7 +90,7 @@ class BlasCall {
   BlasOperands operands;
   // Buffers for operands that must be copied first.
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
-  // The bias rounded to the type of the factors. bias_copy is made from it, in the type of the result.
+  // The bias rounded to the type of the factors. bias_copy then holds it in the type of the result.
   std::optional<TensorView> rounded_bias;
 
  private:

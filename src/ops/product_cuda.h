@@ -94,8 +94,8 @@ struct BlasKernel {
   }
 };
 
-// The kernels of an op whose calls are products: cuBLASLt's first proposals, the fastest of which is found by trial
-// runs, and our own kernel.
+// The kernels of an op whose calls are products: cuBLASLt's first proposals, from which trial runs choose the fastest,
+// and our own kernel.
 template <ProductOfCall kProductOf>
 std::vector<Kernel> product_kernels(const OpCard& op) {
   std::vector<Kernel> kernels;

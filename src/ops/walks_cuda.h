@@ -95,9 +95,8 @@ Groups groups_of(const Elements<kOperands>& elements, int present) {
   return of_float32 == 0 ? Groups::kEights : Groups::kFours;
 }
 
-// True if each of the first `present` operands has groups of four elements along the last axis of the walk that one
-// access can move or, if it is an input, repeats one element there, as a broadcast column does. Operand 0 is the
-// output; inputs may be bools.
+// True if each of the first `present` operands can be moved in fours along the last axis of the walk. An input, which
+// is any operand but the first, may be bool, or may repeat one element along this axis, as a broadcast column does.
 template <int kOperands>
 bool walks_in_fours(const Elements<kOperands>& elements, int present) {
   const int last = elements.walk.rank - 1;

@@ -1,6 +1,6 @@
 // Products that the cuBLASLt kernels must accept, and operands that they copy. Conformance tests do not check this,
-// because they skip a library kernel that rejects a product. Also conformance of products with aligned rows, which
-// the cuBLASLt kernels split.
+// because they skip a library kernel that rejects a product. Also tests the conformance of products with aligned rows,
+// which the cuBLASLt kernels split.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -227,7 +227,7 @@ TEST(Collective, AllGatherGivesEveryRankAllChunks) {
   }
 }
 
-TEST(Collective, SendsAsManyBytesAsARing) {
+TEST(Collective, StatesTheBytesOfRingAlgorithms) {
   const auto bytes = [](const OpCard& op, int64_t ranks, int64_t elements) {
     Signature signature{&op, GroupAttributes{ranks, 1}, {floats({elements})}, {}};
     return bytes_of(signature);

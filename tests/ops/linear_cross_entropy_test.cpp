@@ -79,7 +79,7 @@ TEST(LinearCrossEntropy, SplitsIntoDeferredGroupsOfRows) {
   EXPECT_FALSE(graph.producer(out[0])->annotations.deferred);
 }
 
-TEST(LinearCrossEntropy, GroupsHaveNoMoreLogitsThanTheLargerFactor) {
+TEST(LinearCrossEntropy, LogitsOfAGroupAreNoLargerThanTheLargerFactor) {
   EXPECT_EQ(row_groups({4, 1024, 768}, {10'000, 768}), 8);
   EXPECT_EQ(row_groups({4, 256, 768}, {10'000, 768}), 2);
   EXPECT_EQ(row_groups({4, 256, 768}, {256, 768}), 1);

@@ -32,7 +32,7 @@ std::vector<Operand> inputs_of(const LinearSizes& sizes, bool bias, bool addend)
   return inputs;
 }
 
-// The slack is large, because rounding errors of long sums exceed the effect of small changes of the factors.
+// The slack is large, because long sums add more rounding error than small changes of the factors cause.
 std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
   for (const LinearSizes& sizes : all_sizes()) {
@@ -69,7 +69,7 @@ TEST(Linear, GradientMatchesFiniteDifferences) {
   }
 }
 
-TEST(Linear, AttributesPrintOnlyFoldedParts) {
+TEST(Linear, FoldsOnlyCompatibleCasts) {
   const Attributes plain = LinearAttributes{LinearForm::kLinear, {}};
   EXPECT_EQ(plain.text(), "form=linear");
   const Attributes in = *kLinear.fold_input_cast(plain, 2, DType::kBFloat16);

@@ -174,7 +174,7 @@ TEST_P(MatmulFolding, IsCloseToFloat64) {
   }
 }
 
-TEST(MatmulAttributes, PrintOnlyFoldedParts) {
+TEST(MatmulAttributes, FoldOnlyCompatibleCasts) {
   EXPECT_EQ(Attributes(ProductAttributes{}).text(), Attributes().text());
   const Attributes in = *kMatmul.fold_input_cast({}, 1, DType::kBFloat16);
   EXPECT_EQ(in.text(), "compute=bfloat16");

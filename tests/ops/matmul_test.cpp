@@ -25,7 +25,7 @@
 namespace laptime::test {
 namespace {
 
-// The slack is large, because rounding errors of long sums exceed the effect of small changes of the factors.
+// The slack is large, because long sums add more rounding error than small changes of the factors cause.
 constexpr double kSlack = 24;
 
 struct Sizes {
@@ -246,7 +246,7 @@ void expect_exact(const Kernel& kernel) {
       }
     }
   }
-  // A kernel must accept contiguous rows and columns of every type that it supports, of this many sizes.
+  // For every type that it supports, a kernel must accept at least this many sizes with contiguous rows or columns.
   const int least = kernel.op == &kAddmm ? 8 : 10;
   EXPECT_FALSE(runs.empty());
   for (const auto& [dtype, count] : runs)

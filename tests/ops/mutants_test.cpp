@@ -50,7 +50,7 @@ TEST(ProductTolerance, RejectsTwoBFloat16Terms) {
   EXPECT_THAT(error_of_split(launch_split<2, -1>, 385), HasSubstr("twice that of plain loops"));
 }
 
-TEST(ProductTolerance, RejectsAMissingProductOfTerms) {
+TEST(ProductTolerance, RejectsOmittedTermPair) {
   for (const int64_t k : {1, 7, 33, 385}) {
     EXPECT_NE(error_of_split(launch_split<3, 0>, k), "") << k;
     EXPECT_NE(error_of_split(launch_split<3, 1>, k), "") << k;
@@ -97,7 +97,7 @@ ConformanceCase addmm_row(int64_t k) {
           .plain = plain_addmm};
 }
 
-TEST(LibraryTolerance, AcceptsRoundingBeforeTheBias) {
+TEST(LibraryTolerance, AcceptsRoundingBeforeAddingTheBias) {
   constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;

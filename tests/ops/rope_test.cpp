@@ -1,5 +1,5 @@
-// Rotary position embedding: kernels compared with the references, gradients, the memory order of axes, rows that share
-// threads, and folded casts.
+// Rotary position embedding: kernels compared with the references, gradients, the memory order of axes, threads that
+// rotate several rows, and folded casts.
 #include "ops/rope/rope.h"
 
 #include <array>
@@ -91,7 +91,7 @@ TEST(Rope, KeepsTheMemoryOrderOfAxes) {
 }
 
 // Runs the CUDA kernel and returns y. The heads of a position are adjacent in the memory of x [2, heads, positions,
-// d_head] if `heads_together`, otherwise the positions of a head.
+// d_head] if `heads_together`; otherwise the positions of a head are adjacent.
 GuardedTensor rotated(const OpCard& op, RopeForm form, DType dtype, const Shape& x_shape, int64_t table_columns,
                       bool heads_together) {
   const Layout together = permuted(Layout::contiguous({x_shape[0], x_shape[2], x_shape[1], x_shape[3]}), {0, 2, 1, 3});
@@ -114,7 +114,7 @@ GuardedTensor rotated(const OpCard& op, RopeForm form, DType dtype, const Shape&
 }
 
 // Threads rotate several heads of a position if there are enough rows. 19 heads leave a smaller group at the end.
-TEST(Rope, SlowHeadsThatShareThreadsHaveTheSameBits) {
+TEST(Rope, SlowRotatingSeveralHeadsPerThreadGivesTheSameBits) {
   struct Case {
     const OpCard* op;
     RopeForm form;

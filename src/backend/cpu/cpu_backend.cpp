@@ -33,7 +33,7 @@ void grow_stack() {
 int prepared_for(int threads) {
   const int64_t of_thread = thread_bytes();
   try {
-    // Maps the room of each thread separately, like the stacks: the system may refuse one mapping of the total size.
+    // Maps the bytes of each thread separately, as stacks are: the system may refuse one mapping of the total size.
     std::vector<Pages> room;
     room.reserve(static_cast<size_t>(threads));
     for (int thread = 0; thread < threads; ++thread) room.emplace_back(of_thread);
@@ -145,7 +145,7 @@ void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
 
 std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
   const bool is_bfloat16 = factors == DType::kBFloat16 && paths_.bfloat16;
-  const bool is_widened = factors != DType::kFloat32 && !is_bfloat16;  // to float32, before they are multiplied
+  const bool is_widened = factors != DType::kFloat32 && !is_bfloat16;  // factors are converted to float32 first
   if (is_widened) factors = DType::kFloat32;
   const bool float32_alone = is_widened || (!is_bfloat16 && !paths_.split_float32);
   const int running = concurrent_threads(team_);

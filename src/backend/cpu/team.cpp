@@ -42,8 +42,8 @@ class SpinTimer {
   uint64_t since_ = 0;
 };
 
-// The error of the system is the same whether it lacks memory or allows no more threads, so the available memory
-// decides.
+// The system reports the same error if memory is short and if it allows no more threads. The available memory tells the
+// two cases apart.
 [[noreturn]] void throw_cannot_start(int threads) {
   const AvailableMemory available = available_memory();
   if (!available.holds(thread_bytes()))
@@ -64,8 +64,8 @@ Team::Team(int threads, int64_t scratch_bytes, std::vector<LaunchLoop>* loops) :
   for (int thread = 0; thread < threads; ++thread) scratch_.emplace_back(scratch_bytes);
 }
 
-// The other constructor has finished the object, so the destructor stops the workers that have started if a later one
-// cannot.
+// Delegates to the other constructor first, so that if a worker cannot start, the destructor runs and stops the workers
+// that have started.
 Team::Team(int threads) : Team(threads, kScratchBytes, nullptr) {
   for (const Pages& scratch : scratch_) std::memset(scratch.data(), 0, static_cast<size_t>(kScratchBytes));
   try {

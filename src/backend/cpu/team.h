@@ -16,8 +16,8 @@
 namespace laptime::cpu {
 
 // Runs loops on a fixed number of threads, including the calling thread. Kernels divide their work by shape, not by the
-// number of threads, so that results do not depend on that number. Only one thread may call, and loops must not be
-// nested.
+// number of threads, so that results do not depend on that number. Only one thread may start loops, and loops must not
+// be nested.
 class Team : public Queue {
  public:
   // Scratch bytes per thread: one huge page, which can contain a packed block of a GEMM.

@@ -22,7 +22,6 @@ class CudaBackend::Branches {
   Branches(const Branches&) = delete;
   Branches& operator=(const Branches&) = delete;
 
-  // Begins a recording.
   void begin();
   // Chooses the branch of a launch, and makes the branch wait for all launches on which this launch depends. The caller
   // enqueues the launch in the returned target, and then calls add().
@@ -40,7 +39,7 @@ class CudaBackend::Branches {
   // A place in a branch: after a launch, or before the first launch since begin() or join().
   struct Point {
     size_t branch = 0;
-    LatestPoints precedes{};  // including the point itself
+    LatestPoints precedes{};  // points that precede this one, and the point itself
   };
 
   void wait_for(size_t point, size_t branch);
@@ -48,12 +47,12 @@ class CudaBackend::Branches {
 
   CudaBackend& owner_;
   std::vector<LaunchTarget> targets_;
-  std::vector<EventHandle> events_;                  // indexed by the number of the point; reused
-  std::vector<Point> points_;                        // number 0 is unused
+  std::vector<EventHandle> events_;                  // indexed by point number; reused by later recordings
+  std::vector<Point> points_;                        // indexed by point number; number 0 is unused
   std::array<LatestPoints, kMostBranches> known_{};  // points that precede the next launch of each branch
   size_t current_ = 0;                               // branch of the latest launch
   size_t start_ = 0;  // number of the point before the launches since the last begin() or join(); 0 if there are none
-  Hazards hazards_;   // among the launches since the last join
+  Hazards hazards_;   // among the launches since the last begin() or join()
 };
 
 }  // namespace laptime::cuda

@@ -24,8 +24,8 @@ namespace laptime::cuda {
 namespace {
 
 constexpr int kTimeoutMs = 60'000;  // a driver that has to initialise the cards may take many seconds
-constexpr int kOldestCard = 80;     // the oldest that the image has code for (cmake/cuda_kernels.cmake)
-constexpr char kSeparator = '\0';   // between fields
+constexpr int kOldestCard = 80;     // lowest compute capability in the image (cmake/cuda_kernels.cmake)
+constexpr char kSeparator = '\0';   // ends each field of an answer
 
 CardSearch ask_driver() {
   const FoundDriver found = find_driver();
@@ -124,7 +124,7 @@ CardSearch search_card() {
   if (child < 0)
     return {std::nullopt, fmt::format("cannot start a process to look for a GPU: {}", std::strerror(errno))};
   if (!text) {
-    kill(child, SIGKILL);  // does not wait for the process, because one that hangs inside the driver may never end
+    kill(child, SIGKILL);  // does not wait for the child, because it may hang inside the driver forever
     return {std::nullopt, "the NVIDIA driver did not answer within a minute; try nvidia-smi"};
   }
   int status = 0;

@@ -19,8 +19,8 @@ struct CardSearch {
   int64_t cards = 0;         // number of cards that the driver reports
 };
 
-// Queries the driver in a short-lived process. If this process initialised the driver, processes that it forks later
-// could not use the driver, and every configuration is measured in a forked process.
+// Queries the driver in a short-lived process. If this process initialised the driver, the processes that it forks
+// later could not use the driver. Every configuration is measured in such a process.
 CardSearch search_card();
 
 }  // namespace laptime::cuda

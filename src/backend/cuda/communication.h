@@ -18,10 +18,10 @@ class CudaBackend::Communication : public GroupQueue {
   Communication(CudaBackend& owner, std::shared_ptr<const Nccl> nccl, Group& group);
   ~Communication() override;
 
-  // The launch begins when all kernels and launches enqueued before it are done.
+  // The launch begins only after all kernels and launches enqueued before it are done.
   void start(const Launch& launch);
   void launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out) override;
-  // Kernels enqueued later begin when the first `count` launches since the last synchronization are done.
+  // Kernels enqueued later begin only after the first `count` launches since the last synchronization are done.
   void wait(size_t count);
   // Waits until both streams are empty. Throws Error if NCCL has met an error.
   void synchronize();
@@ -51,7 +51,7 @@ class CudaBackend::Communication : public GroupQueue {
   // dependencies. `ready_` is recorded after the kernels that precede a launch, and done_[i] after launch i.
   EventHandle ready_ = nullptr;
   std::vector<EventHandle> done_;
-  std::deque<Interval> launches_, waits_;  // reused; in deques, because marks must not move
+  std::deque<Interval> launches_, waits_;  // reused; in deques, because marks must keep their addresses
   Enqueued enqueued_;
   CommunicationTimes times_;
 };

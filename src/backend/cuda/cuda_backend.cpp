@@ -331,7 +331,7 @@ void CudaBackend::pause(Seconds time) {
 }
 
 void CudaBackend::mark(size_t index) {
-  // Also creates the events of lower marks, so that their first use costs no more than later ones.
+  // Also creates the events for all lower indices, so that their first use costs no more than later ones.
   while (marks_.size() <= index) marks_.push_back({new_event()});
   if (is_branching()) branches_->join();
   record(marks_[index], stream_->handle);

@@ -92,9 +92,9 @@ class CudaBackend : public Backend {
    private:
     CudaBackend& owner_;
     ModuleHandle module_ = nullptr;
-    std::unordered_map<std::string_view, FunctionHandle> functions_;  // by name, once launched
+    std::unordered_map<std::string_view, FunctionHandle> functions_;  // keyed by name; added at the first launch
     std::unique_ptr<BlasProducts> products_;                          // null if the library is missing
-    DeviceAddress workspace_ = 0;  // for products in this stream; like the context, not counted as held
+    DeviceAddress workspace_ = 0;  // for products in this stream; not counted as held memory
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
   };
@@ -147,7 +147,7 @@ class CudaBackend : public Backend {
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()
   std::unique_ptr<Branches> branches_;            // null until record() uses branches
-  std::deque<Mark> marks_;                        // in a deque, because marks must not move
+  std::deque<Mark> marks_;                        // in a deque, because marks must keep their addresses
   std::vector<Mark*> pending_;                    // the marks recorded since the last synchronize()
   // Times of events are float32 milliseconds since the origin event. The origin, at `origin_time_` on the device's
   // clock, is moved forward to keep these times precise.

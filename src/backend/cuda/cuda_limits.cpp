@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kSmallestProduct = 128, kLargestProduct = 8192;
 constexpr Seconds kLongEnough{1e-3};                  // a product that takes this long keeps the whole card busy
-constexpr Seconds kTimeOfEach{0.05};                  // spent on repetitions of each measured product or copy
+constexpr Seconds kTimeOfEach{0.05};                  // time spent repeating each measured product or copy
 constexpr int64_t kCopiedBytes = int64_t{256} << 20;  // more than the caches of any card
 
 // Fills memory with elements between -1 and 1. With zeros a card would draw less power and run at a higher clock than
@@ -66,7 +66,7 @@ double CudaBackend::measure_products(DType factors) {
     const BlasMatrix matrix{.dtype = factors, .leading = size, .batch_stride = count};
     const BlasOperands operands{.a = a->data(), .b = b->data(), .d = d->data()};
     std::optional<Seconds> shortest;
-    std::exception_ptr refused;  // cuBLASLt may reject an algorithm that it proposed only when the algorithm runs
+    std::exception_ptr refused;  // cuBLASLt may propose an algorithm and then refuse to run it
     for (int algorithm = 0; algorithm < kBlasAlgorithms; ++algorithm) {
       const BlasProduct product{.m = size,
                                 .n = size,

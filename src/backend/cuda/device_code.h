@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <type_traits>
 
-// LAPTIME_UNROLL stands before loops over small arrays. In a loop that is not unrolled, a variable indexes the array,
-// and the compiler then keeps the array in memory instead of registers.
+// Put LAPTIME_UNROLL before loops over small arrays. Without unrolling, the index is a variable, and the compiler keeps
+// the array in memory instead of registers.
 #if defined(__CUDACC__)
 #define LAPTIME_DEVICE __device__ inline
 #define LAPTIME_UNROLL _Pragma("unroll")

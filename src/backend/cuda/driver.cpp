@@ -17,7 +17,7 @@ constexpr int kMinorAttribute = 76;
 constexpr int kCacheAttribute = 38;   // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 constexpr int kPoolsAttribute = 115;  // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
 
-// Advice for errors whose descriptions by the driver do not say what to do.
+// Advice for errors whose descriptions from the driver do not say what to do.
 struct Advice {
   Status status;
   const char* text;

@@ -42,7 +42,7 @@ inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNotReady = 600;
 
-// The requested bytes of an OutOfMemory for a call that does not say how much it allocates.
+// The number of requested bytes in an OutOfMemory error if the failed call does not state it.
 inline constexpr int64_t kUnknownBytes = 0;
 
 // Each member is named after a function of libcuda; driver.cpp states the ABI version of each function.

@@ -27,9 +27,9 @@ struct AdjacentGroups {
   }
 };
 
-// Maps the first `count` groups of kSize elements. `positions_of(index)` is where group `index` begins in each operand.
-// `groups` loads, converts and stores groups, as AdjacentGroups does. Unless `start` is nullptr, each thread calls
-// start() once, after its first loads, and stores nothing if the result is false.
+// Maps the first `count` groups of kSize elements. `positions_of(index)` returns the position of group `index` in each
+// operand. `groups` loads, converts and stores groups, as AdjacentGroups does. Unless `start` is nullptr, each thread
+// calls start() once, after its first loads, and stores nothing if the result is false.
 template <int kSize, int kGroups, int kOut, int kIn, class PositionsOf, class MoveGroups, class Start, class Body>
 LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                   const PositionsOf& positions_of, const MoveGroups& groups, const Start& start,
@@ -67,7 +67,7 @@ LAPTIME_DEVICE void map_groups_at(const Thread& thread, const Elements<kOut + kI
   }
 }
 
-// Like map_groups_at, for operands that all have element i at position i. `type_of` is that of AdjacentGroups.
+// Like map_groups_at, for operands that all have element i at position i. `type_of` is as in AdjacentGroups.
 template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
 LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
                                const TypeOf& type_of, const Start& start, const Body& body) {
@@ -95,7 +95,7 @@ LAPTIME_DEVICE void map_one(const Thread& thread, const Elements<kOut + kIn>& el
   for (int k = 0; k < kOut; ++k) store(thread, elements.operand[k], positions[k], out[k]);
 }
 
-// Maps the elements after the last whole group, or all if elements are accessed one by one.
+// Maps the elements after the last whole group, or all elements if they are accessed one by one.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_rest(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
   if (elements.groups == Groups::kNone)
@@ -137,8 +137,8 @@ LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn
 // The number of groups that a thread of map_walked_fours() loads before it computes the first one.
 constexpr int kWalkedInFlight = 2;
 
-// Moves groups of four elements along the last axis of a walk. An operand has adjacent elements there, which may be
-// bools, or repeats one element.
+// Moves groups of four elements along the last axis of a walk. Along this axis, the elements of an operand, which may
+// be bools, are adjacent, or one element is repeated.
 template <int kOperands>
 struct WalkedFours {
   const Elements<kOperands>& elements;
@@ -168,7 +168,7 @@ struct WalkedFours {
   }
 };
 
-// Like map_elements, for operands that satisfy walks_in_fours(), which may be broadcast or bools.
+// Like map_elements, for operands that satisfy walks_in_fours(). Inputs may be broadcast or bools.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_walked_fours(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
   map_groups_at<kFour, kWalkedInFlight, kOut, kIn>(

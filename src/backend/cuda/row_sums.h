@@ -91,7 +91,7 @@ LAPTIME_DEVICE void sum_together(const Thread& thread, WarpFloats<kCount>& parts
   for (int i = 0; i < kCount; ++i) sums.of[i] = values[i];
   if (thread.index() % kWarp == 0) thread.store(parts, thread.index() / kWarp, sums);
   thread.synchronize();
-  // Every warp adds the sums of all warps by exchanges, which take fewer instructions than a loop over the warps.
+  // Every warp adds the sums of all warps with exchange(), which takes fewer instructions than a loop over the warps.
   const int warp = thread.index() % kMostRowWarps;
   sums = {};
   if (warp < warps) sums = thread.load(parts, warp);

@@ -49,8 +49,8 @@ LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t pos
   }
 }
 
-// Loads elements of one type. Requests all of them before it converts the first: waiting for each element in turn would
-// leave memory idle.
+// Loads elements of one type. Issues all loads before the first conversion, because waiting for each element in turn
+// would leave memory idle.
 template <class T, int kCount>
 LAPTIME_DEVICE void load_of_type(const Thread& thread, const DeviceData& x, const int64_t (&positions)[kCount],
                                  float (&out)[kCount]) {

@@ -27,7 +27,7 @@ LAPTIME_DEVICE Words load_group(const Thread& thread, const DeviceData& x, DType
   return {{two.of[0], two.of[1], 0, 0}};
 }
 
-// Rounds two numbers to bfloat16 and packs them into a word, the first in the lower half. A GPU needs one instruction.
+// Rounds two numbers to bfloat16 and packs them into a word, the first in the lower half. One instruction on a GPU.
 LAPTIME_DEVICE uint32_t packed_bfloat16(float first, float second) {
 #if defined(__CUDA_ARCH__)
   uint32_t word = 0;

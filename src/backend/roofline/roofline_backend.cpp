@@ -54,7 +54,7 @@ void RooflineBackend::mark(size_t index) {
 void RooflineBackend::launch(const Launch& launch) {
   kernels_time_ += times_.kernel(
       work_of(*launch.kernel->op, launch.in, launch.out, launch.flops, static_cast<double>(launch.bytes)));
-  host_time_ += times_.host(Phase::kForward);  // this program takes the same host time to launch kernels of all phases
+  host_time_ += times_.host(Phase::kForward);  // in laptime, a launch takes the same host time in every phase
 }
 
 }  // namespace laptime::roofline

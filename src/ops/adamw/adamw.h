@@ -13,8 +13,8 @@ const char* name_of(AdamRule rule);
 // updated in place; unchanged if skip is true. m and v may have a narrower type than w: they are rounded when they are
 // stored, but w is updated from the unrounded values.
 extern const OpCard kAdamW;
-// (copy [...], w, grad, m, v, step, lr[, skip]) -> (copy, w, m, v): kAdamW that also writes w, rounded to the type of
-// `copy`, to it. `copy` is not read. If skip is true, it must already match w, so that kernels need not write it.
+// (copy [...], w, grad, m, v, step, lr[, skip]) -> (copy, w, m, v): like kAdamW, but also stores w, rounded, in the
+// copy, which is not read. If skip is true, the copy must already match w, so that kernels need not write it.
 extern const OpCard kAdamWWithCopy;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;

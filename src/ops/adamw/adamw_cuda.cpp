@@ -26,7 +26,7 @@ void update(const KernelCall& call) {
                              .torch = a.rule == AdamRule::kTorch,
                              .decay_first = a.rule != AdamRule::k2025};
   if (in.size() > 6) args.skip = device_data(in[6]);
-  // Each thread takes as many groups as it can keep in flight, because every block computes the coefficients anew.
+  // Each thread takes as many groups as it can keep in flight, because every block recomputes the coefficients.
   const int64_t taken = elements.groups == Groups::kNone ? 1 : kFour * Update::kGroups;
   launch_elements<Update>(call, (elements.count + taken - 1) / taken, args);
 }

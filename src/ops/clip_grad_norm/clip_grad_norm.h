@@ -21,7 +21,7 @@ struct ClippedGradients {
   ValueId norm;  // [], before clipping
   std::vector<ValueId> gradients;
 };
-inline constexpr const char* kClipScope = "clip_grad_norm";  // of the nodes that concern all gradients
+inline constexpr const char* kClipScope = "clip_grad_norm";  // scope of nodes that process all gradients together
 
 // Returns the sum of the squares of all elements, shape []. Here and in clip_to, the nodes of gradient i take the scope
 // of the value `scopes[i]`.

@@ -14,7 +14,7 @@ std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType
   return {in.begin(), in.end()};
 }
 
-// The type of a view of the rank's chunk in a tensor of type `whole`.
+// Returns the type of a view of the rank's chunk, given the type of the whole tensor.
 TensorType chunk_in(const TensorType& whole, const GroupAttributes& group) {
   const int64_t chunk = whole.numel() / group.ranks;
   LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks cannot divide {} into equal chunks", group.ranks,

@@ -32,7 +32,7 @@ extern const OpCard kReduceScatter;
 // Like kReduceScatter, but the result is a view of the rank's chunk of x; the other elements of x must not be read
 // afterwards.
 extern const OpCard kReduceScatterInPlace;
-// chunk [c] -> the chunks of all ranks in the order of ranks [n c]. A rank sends n - 1 times the bytes of its chunk.
+// chunk [c] -> the chunks of all ranks, in rank order [n c]. A rank sends n - 1 times the bytes of its chunk.
 extern const OpCard kAllGather;
 // Like kAllGather, but each input is a view of the rank's chunk of a tensor of n c elements, and the result fills that
 // tensor.

@@ -10,7 +10,7 @@
 
 namespace laptime::cuda {
 
-// The number of elements from `position` to the first address at or after `position` that is a multiple of 16 bytes.
+// The number of elements from `position` to the next address that is a multiple of 16 bytes; 0 if `position` is at one.
 // Packs of eight elements can be loaded from that address on.
 LAPTIME_DEVICE int before_packs(const DeviceData& x, int64_t position) {
   const auto size = static_cast<int>(size_of(x.dtype));
@@ -134,7 +134,7 @@ struct CrossEntropyRows {
 };
 LAPTIME_CUDA_KERNEL(CrossEntropyRows, cross_entropy_rows)
 
-// Runs on one block. Computes the mean of the losses of the rows.
+// Runs on one block. Computes the mean loss over the rows.
 struct MeanLoss {
   struct Args {
     const double* losses;  // [rows]

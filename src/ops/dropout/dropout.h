@@ -39,8 +39,8 @@ constexpr uint32_t dropout_threshold(double p) {
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;
 }
 
-// Emits dropout whose place is the builder's current scope. x contains the rows of `rank`; all ranks have equally many
-// rows.
+// Emits dropout whose place is the builder's current scope. x contains the rows of `rank`; all ranks have the same
+// number of rows.
 ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed, int64_t rank = 0);
 
 std::span<const OpCard* const> dropout_cards();

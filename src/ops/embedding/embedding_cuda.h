@@ -94,8 +94,7 @@ struct EmbeddingSort {
 };
 LAPTIME_CUDA_KERNEL(EmbeddingSort, embedding_sort)
 
-// One thread per key. The place of a key in the sorted order is the sum, over all chunks, of the number of smaller
-// keys.
+// One thread per key. A key's place in the sorted order is the number of smaller keys, summed over all chunks.
 struct EmbeddingMerge {
   static constexpr int kSearches = 4;  // chunks that a thread searches at the same time
   struct Args {

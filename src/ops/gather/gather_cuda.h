@@ -30,7 +30,7 @@ struct ScatterRows {
     DeviceRows index;  // one index per row
     DeviceData out;    // [rows, columns]
     int64_t columns;
-    int64_t groups;  // of four columns if in_fours, otherwise of one
+    int64_t groups;  // groups have four columns if in_fours, otherwise one
     bool in_fours;   // result of has_rows_in_fours()
   };
   using Shared = NothingShared;

@@ -10,7 +10,7 @@ namespace laptime::cuda {
 
 // GELU by its definition, y = x Phi(x).
 struct GeluErf {
-  // Phi(x), by erfc, which is accurate even for small probabilities.
+  // Computes Phi(x) with erfc, which is accurate even for small probabilities.
   LAPTIME_DEVICE static float probability(float x) {
     constexpr float kSqrtHalf = 0.7071067811865476F;
     return 0.5F * erfcf(-x * kSqrtHalf);
@@ -33,11 +33,11 @@ struct GeluTanh {
     return x * fast_sigmoid2(x * fmaf(kLog2E * kCubic, x * x, kLog2E * kLinear));
   }
   LAPTIME_DEVICE static float slope(float x) {
-    // The bound avoids infinity times 0, which is NaN: the product of the sigmoids underflows to 0.
+    // For large |x|, the product of the sigmoids below is 0. The bound prevents 0 times infinity, which is NaN.
     const float square = fminf(x * x, 1e30F);
     const float z = x * fmaf(kLog2E * kCubic, square, kLog2E * kLinear);
-    // Both sigmoids come from one exponential e, which is at most 1: the one above 1/2 is 1 / (1 + e), the other one is
-    // e / (1 + e).
+    // Computes the sigmoids of z and -z from one exponential e, which is at most 1: the larger sigmoid is 1 / (1 + e),
+    // the smaller one is e / (1 + e).
     const float e = fast_exp2(-fabsf(z));
     const float larger = fast_reciprocal(1 + e);
     const float smaller = e * larger;

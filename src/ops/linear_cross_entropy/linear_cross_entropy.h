@@ -30,9 +30,9 @@ struct LinearCrossEntropy {
 LinearCrossEntropy linear_cross_entropy(Builder& build, ValueId x, ValueId weight, ValueId bias, ValueId targets,
                                         const LinearCrossEntropyAttributes& attributes);
 
-// The number of equal groups of rows. Groups are split in half, as long as their number of rows is even, until the
-// logits of a group have at most as many elements as x or the weight, whichever has more. Only shapes matter, so
-// results do not depend on the machine.
+// The number of equal groups of rows. Groups are halved until their logits have at most as many elements as the larger
+// of x and the weight, or until their number of rows is odd. Only shapes matter, so results do not depend on the
+// machine.
 int64_t row_groups(const Shape& x, const Shape& weight);
 
 std::span<const OpCard* const> linear_cross_entropy_cards();

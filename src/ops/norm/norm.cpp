@@ -15,7 +15,7 @@ namespace {
 template <class Norm>
 struct Place {
   static constexpr size_t kRstdOutput = Norm::kCentred ? 2 : 1;
-  static constexpr size_t kMean = 2;  // inputs of the backward op
+  static constexpr size_t kMean = 2;  // this and the following are inputs of the backward op
   static constexpr size_t kRstd = Norm::kCentred ? 3 : 2;
   static constexpr size_t kWeight = kRstd + 1;
   static constexpr size_t kAddend = kWeight + 1;
@@ -127,7 +127,7 @@ std::vector<ValueId> decompose_layer_norm(Builder& build, const Attributes& attr
   return {cast(build, y, a.y_dtype.value_or(build.dtype(y))), {}, {}};
 }
 
-// Computes in float32 or wider. The course's modules cast back at the end, those of transformers before the weight.
+// Computes in float32 or wider. The course's modules cast back last, transformers before multiplying by the weight.
 std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<RmsNormAttributes>();
   const DType narrow = build.dtype(in[0]);

@@ -37,7 +37,7 @@ float rstd_of(double squares, int64_t columns, double eps) {
 // grad_weight and, in layer norm, C sums for grad_bias.
 struct LayerNorm {
   using Attributes = LayerNormAttributes;
-  static constexpr int64_t kParameters = 2;  // weight and bias; equal to the number of statistics
+  static constexpr int64_t kParameters = 2;  // weight and bias; there are as many statistics
 
   static Statistics statistics(const RowView& x, int64_t columns, double eps) {
     const auto mean = static_cast<float>(line_sum(x, columns) / static_cast<double>(columns));
@@ -53,7 +53,7 @@ struct LayerNorm {
     return (x - s.mean) * s.rstd * weight + bias;
   }
 
-  // Means over the row of g = grad_y weight and of g xhat, where xhat = (x - mean) rstd.
+  // The mean of g = grad_y weight over the row, and the mean of g xhat, where xhat = (x - mean) rstd.
   struct Means {
     double g, g_xhat;
   };

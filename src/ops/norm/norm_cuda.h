@@ -229,7 +229,7 @@ struct NormParameterParts {
     const int64_t end = begin + args.rows_per_part < args.rows ? begin + args.rows_per_part : args.rows;
     double weight_sum = 0;
     double bias_sum = 0;
-    // Rows are loaded together and added in order.
+    // The number of rows that a thread loads before it adds them in order.
     constexpr int kTogether = 8;
     const auto add = [&](float grad, float x, float rstd, float mean) {
       weight_sum += static_cast<double>(grad) * static_cast<double>((x - mean) * rstd);
@@ -308,8 +308,8 @@ struct NormBackwardPacks : RowsInRegisters {
         if (kCentred) mean[r] = thread.load(args.mean.at<float>(row_at_equal_distance(args.mean, row)));
         rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
       }
-      // Prefetches the next rows while these rows are summed. If possible, every operand has a warp of its own, because
-      // all warps wait for the last one.
+      // Prefetches the next rows while these rows are summed. If possible, a different warp prefetches each operand,
+      // because all warps wait for the slowest one.
       if (lane < kTogether && first + kTogether + lane < rows) {
         const int64_t row = begin + first + kTogether + lane;
         if (warp == 0) prefetch_row(thread, args.grad_y, row, args.columns);
@@ -354,8 +354,8 @@ struct NormBackwardPacks : RowsInRegisters {
     if (kCentred) columns.store(thread, partials, (args.parts + thread.block()) * args.columns, bias_sum);
   }
 };
-// The bounds on threads limit registers: a multiprocessor can run two blocks of 320 threads, which rows of up to 2560
-// columns have, or of 512 threads for RMSNorm in float32.
+// The launch bounds limit registers, so that a multiprocessor can run two blocks. Each has 320 threads, enough for rows
+// of 2560 columns, or 512 threads for RMSNorm in float32.
 using LayerNormBackwardPacks = NormBackwardPacks<true, false>;
 LAPTIME_CUDA_KERNEL(LayerNormBackwardPacks, layer_norm_backward_packs, __launch_bounds__(640))
 using LayerNormBackwardWidePacks = NormBackwardPacks<true, true>;

@@ -69,8 +69,8 @@ void gradient_mul(GradientContext& c) {
 }
 
 // Emits the gradients grad / y for x, and -grad ((x / y) / y) for y, in the order of torch's DivBackward. Torch
-// computes the gradient of y in a single C++ expression, which keeps its temporaries to the end: x / y stays allocated
-// together with both factors and their product.
+// computes the gradient of y in a single C++ expression, whose temporaries live until its end. So x / y stays allocated
+// until the product is computed.
 void gradient_div(GradientContext& c) {
   if (c.wanted[1]) {
     const auto frame = c.build.frame(fmt::format("div_backward {}", c.grad_out[0].index));

@@ -52,7 +52,7 @@ struct RopeEightsArgs {
   enum Operand : uint8_t { kY, kX, kCos, kSin };
   DeviceData operand[4];
   Walk<4> lines;
-  int64_t row_stride[4];  // in a line
+  int64_t row_stride[4];  // distance between the rows of a line
   int64_t rows_of_line, groups_of_line, groups;
   int together, groups_per_block;
   int half, rest;
@@ -66,7 +66,7 @@ struct RopeEightsArgs {
 // written, so that y may overwrite x. kNarrow: x and y have 16-bit types.
 template <bool kNarrow>
 struct RopeEights {
-  static constexpr int kTogether = kNarrow ? 4 : 2;  // the most rows in a group
+  static constexpr int kTogether = kNarrow ? 4 : 2;  // maximum number of rows in a group
   using Args = RopeEightsArgs;
   using Shared = NothingShared;
 
@@ -80,7 +80,7 @@ struct RopeEights {
       first = thread_of_row * (are_apart ? kFour : kEight);
       last = first + (are_apart ? args.half / 2 : kFour);
     }
-    // Where eight of the elements begin in a row that has pairs as (i, half + i), if `in_halves`, or (2i, 2i + 1).
+    // Where the first eight elements begin in a row whose pairs are (i, half + i) if `in_halves`, else (2i, 2i + 1).
     LAPTIME_DEVICE int begin(bool in_halves) const { return in_halves ? first : 2 * first; }
     // Where the other eight elements begin.
     LAPTIME_DEVICE int second(bool in_halves, int half) const { return in_halves ? half + first : 2 * last; }

@@ -71,7 +71,7 @@ struct BackwardHead {
   }
 };
 
-// The grad_q sums of a part: address of the first query head's sums, and distance in floats to those of the next head.
+// The grad_q sums of a part: the address of the first query head's sums, and the stride between heads in floats.
 struct QuerySums {
   float* first = nullptr;  // null if the sums fit in the scratch
   int64_t stride = 0;

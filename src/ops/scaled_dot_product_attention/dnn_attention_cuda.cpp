@@ -82,7 +82,7 @@ DnnAttention attention_of(const Attributes& attributes, std::span<const TensorVi
           .values = strides_of(out[0])};
 }
 
-// Forward always writes the log-sum-exp, to the workspace if no node reads it, so that a single cuDNN plan is enough.
+// Forward always writes the log-sum-exp, so that one cuDNN plan is enough. If no node reads it, the workspace holds it.
 struct Forward {
   DnnAttention attention;
   std::byte* workspace = nullptr;  // workspace of the library

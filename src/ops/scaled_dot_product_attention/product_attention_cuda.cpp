@@ -1,5 +1,5 @@
-// Attention as cuBLASLt products. Scores are stored, which takes memory and several passes over them, but the library's
-// products may be faster than our own tiles, and its TF32 products use tensor cores.
+// Attention as cuBLASLt products. Storing the scores takes memory and several passes, but the library's products may be
+// faster than our own tiles, and its TF32 products use tensor cores.
 #include "ops/scaled_dot_product_attention/product_attention_cuda.h"
 
 #include <cmath>
@@ -75,7 +75,7 @@ class Batches {
   TensorView matrices;
 };
 
-// cuBLASLt writes results without gaps between rows, so a result with gaps is first computed in a copy.
+// cuBLASLt writes rows without gaps. A result with gaps is computed in the workspace and then copied.
 class Result {
  public:
   Result(Workspace& workspace, const TensorView& tensor, int64_t count) : tensor_(tensor) {

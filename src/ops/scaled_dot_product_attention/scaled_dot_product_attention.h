@@ -59,7 +59,7 @@ struct AttentionAttributes {
 };
 
 // `step` may be invalid if dropout_p is 0. The place of the dropout is the scope `weights` within the current scope.
-// `rank` is the rank whose sequences the tensors contain; all ranks have equally many sequences.
+// `rank` is the rank whose sequences the tensors contain; all ranks have the same number of sequences.
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
                                      AttentionAttributes attributes, int64_t rank = 0);
 

@@ -45,7 +45,7 @@ struct AttentionArgs {
   uint32_t threshold;
   float dropout_scale;
 
-  // The first row of the key head that is read by the query head whose first row is `head_row`.
+  // Given the first row of a query head, returns the first row of the key head that it reads.
   LAPTIME_DEVICE int64_t key_row(int64_t head_row) const { return quotient(head_row, positions * group) * positions; }
   LAPTIME_DEVICE uint64_t dropout_key(const Thread& thread) const {
     return drops ? counter.key(load<int64_t>(thread, step, 0)) : 0;
@@ -297,7 +297,7 @@ struct AttentionGradKV {
 };
 LAPTIME_CUDA_KERNEL(AttentionGradKV, attention_grad_kv)
 
-// Adds the gradients of keys, or of values, of two sets of query heads.
+// Adds two gradients of the keys (or the values), each from a different set of query heads.
 struct AttentionGradSum {
   using Args = Elements<3>;  // sum, a, b
   using Shared = NothingShared;

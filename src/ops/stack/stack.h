@@ -19,7 +19,7 @@ struct StackAttributes {
 };
 
 struct ConcatAttributes {
-  int axis = 0;  // not negative
+  int axis = 0;  // axis of the result and of the inputs, not negative
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("axis", self.axis);
@@ -30,7 +30,7 @@ struct ConcatAttributes {
 ValueId stack(Builder& build, ValueId a, ValueId b, int axis);
 ValueId concat(Builder& build, ValueId a, ValueId b, int axis);
 
-// The place of input `which` in the result of kStack, and in that of kConcat.
+// The part of the result of kStack, or of kConcat, that contains input `which`.
 TensorView stacked_part(const Attributes& attributes, const TensorView& result, size_t which);
 TensorView concatenated_part(const Attributes& attributes, std::span<const TensorView> in, const TensorView& result,
                              size_t which);

@@ -35,7 +35,7 @@ void launch_double(const KernelCall& call) {
 
 Kernel kernel(const OpCard& op, const char* name) { return {.op = &op, .name = name, .launch = launch_double}; }
 
-TEST(CpuBackend, KernelsKeepTheirOrder) {
+TEST(CpuBackend, KernelsOfAnOpKeepTheirOrder) {
   const CpuBackend backend({kernel(kDouble, "first"), kernel(kOther, "only"), kernel(kDouble, "second")}, 1);
   ASSERT_EQ(backend.kernels(kDouble).size(), 2U);
   EXPECT_EQ(backend.kernels(kDouble)[0].name, "first");

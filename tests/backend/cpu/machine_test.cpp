@@ -14,7 +14,7 @@ namespace laptime::cpu {
 namespace {
 
 // The bounds are wide, because the machine may be busy.
-TEST(Peak, IsPlausibleForAProcessor) {
+TEST(Peak, FlopsPerSecondArePlausible) {
   Team team(2);
   for (const Isa isa : runnable_isas()) {
     const ComputePeak float32 = measure_float32_peak(team, isa);
@@ -51,7 +51,7 @@ class OnOneCore {
   cpu_set_t before_{};
 };
 
-TEST(Peak, ThreadsThatShareACoreReachThePeakOfOne) {
+TEST(Peak, ThreadsOnOneCoreHaveThePeakOfOneThread) {
   const OnOneCore one_core;
   if (!one_core.is_restricted()) GTEST_SKIP() << "this machine has more hardware threads than cpu_set_t holds";
   EXPECT_EQ(concurrent_threads(Team(1)), 1);
@@ -65,7 +65,7 @@ TEST(Peak, ThreadsThatShareACoreReachThePeakOfOne) {
   EXPECT_LT(shared.measure().value, 4 * alone.measure().value);
 }
 
-TEST(Peak, IsThatOfMultiplyAddsIfNothingElseIsAllowed) {
+TEST(Peak, UsesMultiplyAddsIfFasterPathsAreDisabled) {
   CpuBackend all(std::vector<Kernel>(), 1);
   CpuBackend limited(std::make_shared<KernelTable>(std::vector<Kernel>()), 1,
                      {.bfloat16 = false, .split_float32 = false});
@@ -76,14 +76,14 @@ TEST(Peak, IsThatOfMultiplyAddsIfNothingElseIsAllowed) {
   EXPECT_EQ(all.limits(DType::kFloat16).front().name, multiply_adds);
 }
 
-TEST(Peak, BandwidthIsPlausibleForMemory) {
+TEST(Peak, BandwidthIsPlausible) {
   Team team(2);
   const double bandwidth = measure_bandwidth(team, widest_isa());
   EXPECT_GT(bandwidth, 1e8);
   EXPECT_LT(bandwidth, 2e12);
 }
 
-TEST(Peak, BandwidthNeedsMemory) {
+TEST(Peak, MeasuringBandwidthThrowsIfMemoryIsShort) {
   Team team(1);
   EXPECT_THROW(measure_bandwidth(team, widest_isa(), {.bytes = 100 * test::kMebibyte}), OutOfMemory);
 }

@@ -176,7 +176,7 @@ TEST(TeamDeathTest, NestedRunOrZeroThreadsAborts) {
 }
 
 [[noreturn]] void start_team_without_processes() {
-  // The limit does not apply to root. Inside a container the call may fail, but there the limit applies to root too.
+  // Leaves root, who is exempt from the limit. In a container this may fail, but there root is limited, too.
   [[maybe_unused]] const int changed = geteuid() == 0 ? setuid(54321) : 0;
   const rlimit only_this{1, 1};
   setrlimit(RLIMIT_NPROC, &only_this);

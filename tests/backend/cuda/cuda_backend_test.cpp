@@ -122,8 +122,8 @@ TEST_F(Cuda, MarksWaitForEarlierWork) {
   EXPECT_GE(end, backend->time_of_mark(1));
 }
 
-// Executor::cost_of_mark() times marks below one that exists.
-TEST_F(Cuda, LowerMarksCreateNoEvents) {
+// Executor::cost_of_mark() relies on this when it times marks with lower indices than an existing mark.
+TEST_F(Cuda, MarksWithLowerIndicesCreateNoEvents) {
   static int created = 0;
   static const auto create = found_.driver->cuEventCreate;
   auto driver = std::make_shared<cuda::Driver>(*found_.driver);
@@ -232,7 +232,7 @@ TEST_F(Cuda, RecordingOrdersLaunchesThatShareBytes) {
   unsetenv("LAPTIME_FAKE_CUDA_EAGER");
 }
 
-// Launches that change a number that is not among their operands, so only a mark between two launches orders them.
+// Launches that change a number that is not among their operands. Only a mark between two launches orders them.
 struct Unordered {
   static inline TensorView number;
   static inline const Kernel* square = nullptr;
@@ -306,7 +306,7 @@ TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
   squares.enqueue();
-  squares.values();  // waits, so that the activity records exclude this launch
+  squares.values();  // waits for the launch, so that the activity records exclude it
   const Activities activities = backend->watch([&] {
     squares.enqueue();
     backend->pause(Seconds{0.05});
@@ -355,7 +355,7 @@ TEST_F(Cuda, FreedBytesStayValidForEarlierLaunches) {
   EXPECT_THAT(floats_of(backend, *result, 10), Each(9.0F));
 }
 
-TEST_F(Cuda, MeasuresItsLimits) {
+TEST_F(Cuda, MeasuresDeviceLimits) {
   const auto backend = open();
   std::map<std::string, double> values;
   for (const DType factors : {DType::kFloat32, DType::kBFloat16}) {
@@ -368,7 +368,7 @@ TEST_F(Cuda, MeasuresItsLimits) {
                    {.tf32 = true});
   EXPECT_EQ(tf32.limits(DType::kFloat32).back().name, "tf32_product_flops_per_second/cublaslt");
   CudaBackend without(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage);
-  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // without cuBLASLt, only the bandwidth limit
+  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // only the bandwidth limit, because there is no cuBLASLt
 }
 
 TEST_F(Cuda, ReadsTheSensorsOfTheGpu) {
@@ -390,7 +390,7 @@ void launch_unknown(const KernelCall& call) {
   static_cast<cuda::Queue&>(call.queue).launch({.kernel = "unknown_kernel", .blocks = 1, .threads = 32});
 }
 
-TEST_F(Cuda, FailedLaunchThrowsAtTheNextWait) {
+TEST_F(Cuda, FailedLaunchThrowsAtTheNextSynchronize) {
   const auto backend = open();
   const Kernel kernel{.op = &kSquare, .name = "unknown", .launch = launch_unknown};
   const Attributes none;

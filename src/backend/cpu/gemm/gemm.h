@@ -60,7 +60,7 @@ struct GemmBlock {
 // the constructor's arguments alone.
 class GemmCut {
  public:
-  // Upper bounds on mc and nc, and numbers of which mc and nc must be multiples.
+  // Upper bounds on mc and nc, and numbers that must divide mc and nc.
   struct Limits {
     int64_t rows = 0, columns = 0;
     int64_t row_multiple = 1, column_multiple = 1;
@@ -79,7 +79,7 @@ class GemmCut {
   int64_t row_blocks_ = 0, column_blocks_ = 0;
 };
 
-// Offsets, in elements, of the first element of a, b and c that is used to compute a block of c.
+// Offsets, in elements, of the first elements of a, b and c that a block of c needs.
 inline int64_t position_in_a(const GemmShape& shape, const GemmBlock& block) {
   return block.batch * shape.a.batch_stride + block.row * shape.a.row_stride;
 }

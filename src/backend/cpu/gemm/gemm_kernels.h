@@ -25,8 +25,8 @@ inline bool set_gemm_bias(cpu::Gemm& gemm, const TensorView& bias) {
   gemm.bias = gemm_operand(bias);
   return bias.shape()[0] == 1 || bias.strides()[0] == 1;
 }
-// Sets the addend, which has the shape of the result. Returns false if its batch and row axes cannot be merged like
-// those of the result, or if its rows are not contiguous.
+// Sets the addend, which has the shape of the result. Returns false if the rows of the addend are not contiguous, or if
+// its batch and row axes cannot be merged like those of the result.
 inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   const cpu::GemmShape& shape = gemm.shape;
   const std::optional<Layout> layout = reshaped(addend.type.layout, {shape.batches, shape.m, shape.n});

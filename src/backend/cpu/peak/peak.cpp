@@ -150,10 +150,10 @@ double measure_bandwidth(Team& team, Isa isa, const AvailableMemory& available) 
   constexpr int64_t kFewestBytes = int64_t{192} << 20;
   constexpr int64_t kGrain = int64_t{64} << 10;
   constexpr Seconds kTakes{0.3};
-  // If the kernel lists no caches, the C library may know the last one.
+  // If the kernel does not list the caches, the C library may know the size of the L3 cache.
   const int64_t wanted = 2 * cache_bytes(team.size()).value_or(sysconf(_SC_LEVEL3_CACHE_SIZE));
   const int64_t bytes = std::max(kFewestBytes, std::min(wanted, available.bytes.value_or(4 * wanted) / 4));
-  // The system would grant the memory, and end the process once the memory limit of a control group is exceeded.
+  // Checked first, because the system would grant the memory and kill the process at the limit of its control group.
   if (!available.holds(bytes)) throw OutOfMemory(bytes, available.bytes);
   const int64_t parameters = bytes / kParameterBytes / kGrain * kGrain;
   const PeakLoops loops = loops_for(isa);

@@ -18,7 +18,7 @@ double float32_loop(int64_t repetitions, float* value) {
 }
 
 void stream(float* w, const float* g, float* m, float* v, int64_t count) {
-  constexpr int64_t kPrefetchDistance = 512;  // elements, 2 KiB
+  constexpr int64_t kPrefetchDistance = 512;  // in elements; 2 KiB
   constexpr int64_t kLine = 16;               // elements of a cache line
   for (int64_t begin = 0; begin < count; begin += kLine) {
     __builtin_prefetch(w + begin + kPrefetchDistance, 1);

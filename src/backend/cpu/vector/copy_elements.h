@@ -12,7 +12,7 @@ void copy_elements(cpu::Team& team, const TensorView& from, const TensorView& to
 void fill_elements(cpu::Team& team, const TensorView& to, double value);
 
 // Returns the address of `size` elements that start at `position`, `stride` elements apart. If they are not contiguous,
-// copies them to `buffer` first. Word is an unsigned integer of the size of an element.
+// copies them to `buffer` first. Word is the unsigned integer type that has the size of an element.
 template <class Word>
 const Word* raw_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, Word* buffer) {
   const Word* data = reinterpret_cast<const Word*>(from.data) + position;

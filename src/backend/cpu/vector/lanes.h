@@ -8,8 +8,8 @@ namespace laptime::LAPTIME_ISA {
 
 constexpr int64_t kSumLanes = 64;
 
-// Sum of term(i) for i in [0, size). Term i is added to lane i % kSumLanes. Then the lanes are added pairwise, which
-// halves their number each time.
+// Sum of term(i) for i in [0, size). Term i is added to lane i % kSumLanes. Then the upper half of the lanes is added
+// to the lower half, until one lane is left.
 template <class Term>
 [[gnu::always_inline]] inline float lane_sum(int64_t size, Term term) {
   float lanes[kSumLanes] = {};

@@ -1,5 +1,5 @@
-// Strips: short runs of elements. By processing strips, kernels handle tensors of any layout, in float32, bfloat16,
-// float16 or bool, with plain float32 loops.
+// Strips: short runs of elements. Kernels process one strip at a time with plain float32 loops, whatever the layout of
+// a tensor. The tensor may be float32, bfloat16, float16 or bool.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"

@@ -1,5 +1,5 @@
 // Vector, one register of float32: loads and stores with conversion from and to the 16-bit floating types, and
-// transposition of a square of kLanes vectors.
+// transposition of kLanes x kLanes elements.
 #pragma once
 
 #include <array>

@@ -138,7 +138,7 @@ void BlasProducts::prepare(const BlasProduct& product) {
   prepared_.emplace(product, std::move(prepared));
 }
 
-// Requests proposals once per product, always the same number, because the number may affect their order.
+// Requests proposals once per product. The number requested is constant, because it may affect their order.
 const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& product, const Prepared& described) {
   constexpr int kMost = 32;
   BlasProduct key = product;

@@ -23,7 +23,7 @@ struct BlasMatrix {
   bool columns_adjacent = true;  // true if the column stride is 1, false if the row stride is
   int64_t leading = 0;
   int64_t batch_stride = 0;  // in elements
-  uint32_t alignment = 16;   // of the first element, in bytes
+  uint32_t alignment = 16;   // alignment of the first element, in bytes
 
   friend auto operator<=>(const BlasMatrix&, const BlasMatrix&) = default;
 };

@@ -92,7 +92,7 @@ std::string open_library() {
   return all.missing;
 }
 
-// Turns all kinds of records on. Returns the error, or an empty string.
+// Enables all kinds of records. Returns the error, or an empty string.
 std::string begin_records(const Cupti& functions) {
   for (size_t i = 0; i < kKinds.size(); ++i) {
     const CuptiStatus status = functions.cuptiActivityEnable(kKinds.at(i));

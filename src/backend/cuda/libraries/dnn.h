@@ -60,7 +60,7 @@ inline constexpr int kReduceAdd = 0, kReduceMax = 3;
 // Modes of the heuristic: kHeuristicA is the fast estimate, kHeuristicFallback is for graphs that no other engine
 // supports.
 inline constexpr int kHeuristicFallback = 2, kHeuristicA = 3;
-// One of the numerical notes by which cuDNN states properties of an engine, and the number of possible notes.
+// One of the numerical notes with which cuDNN describes an engine, and the number of possible notes.
 inline constexpr int kNondeterministic = 4;
 inline constexpr int kNotes = 10;
 }  // namespace dnn

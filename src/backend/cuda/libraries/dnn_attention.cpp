@@ -74,8 +74,8 @@ DnnGraph forward_graph(const DnnAttention& attention) {
 }
 
 // Builds the graph of backward, with the formulas of scaled_dot_product_attention.cpp. Operands: q, k, v, values,
-// log_sum_exp, grad_values, grad_q, grad_k, grad_v, and the row sums of grad_values times values, in float32. To get a
-// fixed order of additions, grad_q is the result of one product instead of partial products that are added in memory.
+// log_sum_exp, grad_values, grad_q, grad_k, grad_v, and the row sums of grad_values times values, in float32. To fix
+// the order of additions, one product computes grad_q, instead of partial products that are added in memory.
 DnnGraph backward_graph(const DnnAttention& attention) {
   DnnGraph graph;
   const int type = element_type(attention);
@@ -106,8 +106,8 @@ DnnGraph backward_graph(const DnnAttention& attention) {
   return graph;
 }
 
-// The limit on the workspace of a plan. With a fixed order of additions, backward stores the gradients of scores, in 16
-// bits and in whole tiles of 64 queries and 128 keys; the rest is small.
+// The limit on the workspace of a plan. To add in a fixed order, backward stores the gradients of the scores as 16-bit
+// numbers, padded to whole tiles of 64 queries and 128 keys. The rest is small.
 int64_t plan_bytes(const DnnAttention& attention) {
   constexpr int64_t kRest = 4096;
   if (!attention.backward) return kRest;

@@ -69,7 +69,7 @@ class DnnAttentions {
  private:
   std::shared_ptr<const Dnn> dnn_;
   DnnHandle handle_ = nullptr;
-  StreamHandle stream_ = nullptr;  // the stream of the handle
+  StreamHandle stream_ = nullptr;  // the stream that handle_ uses
   std::map<DnnAttention, std::unique_ptr<DnnPlan>> plans_;
 };
 

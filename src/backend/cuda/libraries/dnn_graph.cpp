@@ -32,7 +32,7 @@ bool adds_in_fixed_order(const std::shared_ptr<const Dnn>& dnn, const DnnDescrip
   return std::ranges::find(known, dnn::kNondeterministic) == known.end();
 }
 
-// The engine configurations that a heuristic proposes, fastest first by its estimate; empty if it rejects the graph.
+// The engine configurations that a heuristic proposes, fastest first by estimate; empty if the graph is rejected.
 std::vector<DnnDescriptor> proposals(const std::shared_ptr<const Dnn>& dnn, const DnnDescriptor& graph,
                                      const DnnTarget& target, int mode) {
   DnnDescriptor heuristic(dnn, dnn::kHeuristic);

@@ -80,7 +80,7 @@ class DnnGraph {
  public:
   using Tensor = size_t;
 
-  // Adds an operand that is aligned to 16 bytes. `type` is the library's number of the element type. Strides are in
+  // Adds an operand that is aligned to 16 bytes. `type` is cuDNN's constant for the element type. Strides are in
   // elements.
   Tensor operand(int type, const DnnSizes& sizes, const DnnSizes& strides);
   // A float32 scalar that is stored in the plan.

@@ -74,8 +74,8 @@ class Communicator {
   // Enqueues one launch (see GroupQueue). Returns the error; empty if there is none.
   std::string launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out,
                      StreamHandle stream) const;
-  // The first error that NCCL has met, such as a lost connection; empty if none. After an error, collectives are
-  // aborted, so that their stream does not wait forever.
+  // The first error that NCCL has met, such as a lost connection; empty if there is none. After an error, collectives
+  // are aborted, so that their stream does not wait forever.
   const std::string& failure();
 
  private:

@@ -62,7 +62,7 @@ class BackwardPart {
     query_sums_ = {sums.first == nullptr ? next : sums.first, sums.stride};
   }
 
-  // Processes the blocks [first, end) of keys.
+  // Processes key blocks [first, end).
   void run(int64_t first, int64_t end, NextKeys) {
     Unit::begin();
     for (int64_t block = first; block < end; ++block) add_keys(block * kKeyBlock, block > first);

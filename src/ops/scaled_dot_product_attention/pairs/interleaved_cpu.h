@@ -7,7 +7,7 @@
 
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
-// Runs the units of `work`, spread evenly over `slots` calls of run_due(). Work::next() runs one unit and returns
+// Runs the units of `work`, spread evenly over `slots` calls to run_due(). Work::next() runs one unit and returns
 // whether more units are left.
 template <class Work>
 class Interleaved {

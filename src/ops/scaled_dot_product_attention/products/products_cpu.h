@@ -284,7 +284,7 @@ void for_heads(const AttentionShape& shape, const Division& division, const Body
     body(Heads{head, std::min(division.heads_at_once, shape.heads - head)});
 }
 
-// The bytes of workspace for arrays of these numbers of floats.
+// The bytes of workspace for arrays with these numbers of floats.
 inline int64_t workspace_bytes(std::initializer_list<Size> floats) {
   Workspace workspace(nullptr);
   for (const Size& of_array : floats) workspace.take<float>(of_array.value());

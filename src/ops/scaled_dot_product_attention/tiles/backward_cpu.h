@@ -9,9 +9,9 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// The number of query rows that are summed before they are added to the gradients of the keys. It affects the bits of
-// these gradients, so it is the same for every instruction set: a common multiple of the tile heights, which are 6 rows
-// with AVX2 and 13 with AVX-512.
+// The number of query rows whose terms are summed before the sum is added to the gradients of the keys. The number
+// affects the bits of these gradients, so it is the same for every instruction set: a common multiple of the tile
+// heights, which are 6 rows with AVX2 and 13 with AVX-512.
 constexpr int64_t kBlockRows = 78;
 constexpr int64_t kBlockTileRows = ceil_div(kBlockRows, kTileRows) * kTileRows;
 
@@ -74,7 +74,7 @@ class BackwardPart {
         scratch_(scratch),
         query_sums_{sums.first == nullptr ? scratch_.end() : sums.first, sums.stride} {}
 
-  // Processes the blocks [first, end) of keys.
+  // Processes key blocks [first, end).
   void run(int64_t first, int64_t end, NextKeys next) {
     for (int64_t block = first; block < end; ++block)
       add_keys(block, block == first, block + 1 == end ? next : NextKeys{kv_head_, block + 1});

@@ -6,7 +6,7 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-constexpr int64_t kPrefetchDistance = 4;  // steps of K between two calls of the prefetcher
+constexpr int64_t kPrefetchDistance = 4;  // steps of K between two calls to the prefetcher
 
 // A register tile of sums: kTileRows rows of one or two vectors.
 template <int kVectors>

@@ -5,7 +5,7 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// Prefetches queued rows into the L2 cache, two cache lines for each call of fetch(). More lines would delay the loads
+// Prefetches queued rows into the L2 cache, two cache lines for each call to fetch(). More lines would delay the loads
 // of the multiplication.
 class Prefetcher {
  public:

@@ -41,7 +41,7 @@ struct Task {
   int64_t calls_per_step = 1;  // number of InterleavedWork::advance() calls per step of K
   int64_t kc = 0;
   int64_t a_panels = 0;         // panels in a block of A
-  int64_t partial_columns = 0;  // columns of the partial sums; nc must not exceed them
+  int64_t partial_columns = 0;  // width of the partial sums; nc must not exceed it
 };
 
 // Double buffers of a thread: the thread packs the next panel of B while it multiplies by the current one, and stores

@@ -33,7 +33,7 @@ template <class Number, class Bits>
   return {first, second, rest - second};
 }
 
-// A product of a term of A and a term of B.
+// The indices of a term of A and a term of B that are multiplied.
 struct TermPair {
   int a = 0, b = 0;
 };

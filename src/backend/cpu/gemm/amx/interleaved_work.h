@@ -39,7 +39,7 @@ class DeferredStore {
 };
 
 // Work interleaved with the products of a micro-tile: storing the previous micro-tile, packing the next panel of B, and
-// prefetching later operands. The counts state how much one call of advance() does.
+// prefetching later operands. The counts state how much each call to advance() does.
 struct InterleavedWork {
   DeferredStore* store = nullptr;
   int64_t store_rows = 0;

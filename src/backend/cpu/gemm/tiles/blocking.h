@@ -35,7 +35,7 @@ struct ScratchLayout {
   static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
 
   int64_t a_panels = 0;         // panels in a block of A
-  int64_t partial_columns = 0;  // columns of the partial sums; nc must not exceed them
+  int64_t partial_columns = 0;  // width of the partial sums; nc must not exceed it
   explicit ScratchLayout(bool has_partial_sums) {
     constexpr int kCachePercent = 50;
     constexpr int64_t kMaxAPanels = 40;
@@ -59,7 +59,7 @@ struct BlockingCosts {
 // divisions of work, this division may depend on the number of threads, because results do not depend on the blocks:
 // the kc chunks depend only on K.
 inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& costs, int threads) {
-  constexpr double kTail = 0.05;  // time that threads wait for the last one, in units of a block's time
+  constexpr double kTail = 0.05;  // time spent waiting for the last thread, as a fraction of a block's time
   const int64_t min_row_blocks = ceil_div(shape.m, costs.max_mc);
   const int64_t min_column_blocks = ceil_div(shape.n, costs.max_nc);
   double best = 0;

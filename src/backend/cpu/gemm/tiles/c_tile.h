@@ -10,8 +10,8 @@ namespace laptime::LAPTIME_ISA::gemm_tiles {
 
 constexpr int64_t kNarrowSize = 2;  // bytes of an element of a 16-bit type
 
-// c (rows, columns) = sums + bias + addend, with rows ldc elements apart. At most one addend is set, and exactly one of
-// `c` and `narrow_c`.
+// c (rows, columns) = sums + bias + addend. Rows of c are ldc elements apart. At most one of `addend` and
+// `narrow_addend` is set, and exactly one of `c` and `narrow_c`.
 struct CTile {
   int64_t rows = 0, columns = 0;
   const float* bias = nullptr;  // kNr numbers, one for each column

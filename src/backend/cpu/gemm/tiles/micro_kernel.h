@@ -1,4 +1,4 @@
-// The micro-kernel: multiplies a packed panel of A by a packed panel of B, sums in registers and stores to a tile of C.
+// The micro-kernel: multiplies a packed panel of A by a packed panel of B, accumulates in registers, and stores to C.
 #pragma once
 
 #include "backend/cpu/gemm/tiles/c_tile.h"
@@ -23,7 +23,7 @@ struct Prefetches {
   int64_t c_lines = 0;
 };
 constexpr int64_t kPrefetchInterval = 16;
-// With 16 registers there are only 12 multiply-adds per word of K, so without unrolling, loop overhead would show.
+// With 16 registers there are only 12 multiply-adds per word of K, so without unrolling, loop overhead would matter.
 constexpr int kUnrolledWords = kRegisters == 16 ? 4 : 1;
 
 // Lets the micro-kernel read a packed panel of B: at(w, v) is vector v in the row of word w.
@@ -137,7 +137,7 @@ MicroKernel micro_kernel_of(int64_t rows) {
   (std::make_integer_sequence<int, kMr / 2>(), rows / 2);
 }
 
-// Functions that pack a panel of B: before it is used, or during the first micro-kernel call that uses it.
+// Two functions that pack a panel of B: one before its first use, the other during its first product.
 struct PackB {
   void (*panel)(const BPanelSource& source, float* panel) = nullptr;
   void (*panel_and_multiply)(const float* a, const BPanelSource& source, float* panel, const CTile& tile,

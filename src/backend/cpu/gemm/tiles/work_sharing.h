@@ -1,5 +1,5 @@
-// Work stealing at the end of a GEMM: an idle thread multiplies panels of B for blocks whose A another thread has
-// packed.
+// Work stealing at the end of a GEMM: an idle thread multiplies panels of B for a block of C whose part of A another
+// thread has packed.
 #pragma once
 
 #include <immintrin.h>
