@@ -11,7 +11,7 @@ EAGER = ("pytorch-reference", "pytorch-tuned")
 COMPILED = ("pytorch-tuned-compile",)
 OURS = "laptime-compile"
 SPEED_UPS = {"small": (3.0, 1.5), "2.7B": (1.5, 1.15)}  # minimum speed-up over eager and over compiled PyTorch
-LARGE = 1 << 30  # smaller points are left out, because a pool rounds up to several megabytes
+LARGE = 1 << 30  # bytes; smaller peaks are not compared, because a pool may reserve several megabytes more
 PEAK_WITHIN = 0.02
 
 

@@ -68,7 +68,8 @@ std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
     const std::string_view after = text.substr(at + word.size());
     const auto number = after.empty() || after[0] < '0' || after[0] > '9' ? std::nullopt : number_in(after);
     constexpr double kMostRanks = 1e5;
-    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{} states too many ranks", word));
+    if (begins && number && *number > kMostRanks)
+      throw Error::format("{}{} is too large; the maximum is {}", word, *number, kMostRanks);
     if (begins && number) return static_cast<int64_t>(*number);
   }
   return std::nullopt;

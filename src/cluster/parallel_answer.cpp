@@ -164,8 +164,7 @@ void require_steps(const std::vector<ResolvedPoint>& points) {
           "laptime plan: --pass {}: only whole steps are predicted for several ranks; use --pass step, or leave out "
           "--ranks",
           name_of(point.config.pass));
-    if (point.config.accumulate)
-      throw Error("laptime plan: --ranks cannot be combined with --accumulate; use --micro-batches");
+    if (point.config.accumulate) throw Error("laptime plan: --ranks excludes --accumulate; use --micro-batches");
   }
 }
 

@@ -61,9 +61,10 @@ struct RankQuestion {
   bool follows_recompute = false;  // plans use their points' --recompute; otherwise they recompute nothing
 };
 
-// One comparison of all plans or, with `searches`, an answer per search, after a comparison of their best plans if
-// there are several. An answer has a reason if none of its plans can be predicted. Throws Error for a point that is not
-// a whole step, keeps its gradients for the next step, or has a --recompute that several ranks do not support.
+// One comparison of all plans or, with `searches`, an answer per search. If there are several points or searches, a
+// comparison of their best plans precedes these answers and states the reasons of searches that found none. An answer
+// has a reason if none of its plans can be predicted. Throws Error for a point that is not a whole step, keeps its
+// gradients for the next step, or has a --recompute that several ranks do not support.
 std::vector<PointAnswer> rank_answers(const RankQuestion& question, const ParallelQuery& query);
 
 }  // namespace laptime

@@ -7,9 +7,9 @@
 
 namespace laptime {
 
-// True if tensor-parallel ranks divide the rows of an activation with this many columns. In the residual stream and
-// norms, which are `d_model` wide, they divide the sequence (Korthikanti et al. 2022). Activations of attention,
-// feed-forward and head may be as wide, but the plan of a rank's share already has only the rank's part of them.
+// True if tensor-parallel ranks split an activation with this many columns by rows. In the residual stream and norms,
+// which are `d_model` wide, they split the sequence (Korthikanti et al. 2022). Activations of attention, feed-forward
+// and head may have as many columns, but are not split again, because the plan of a rank has only its part of them.
 bool divides_rows(const Region& region, int64_t columns, int64_t d_model);
 
 // Counts activations, workspaces, gradients and, unless ranks shard parameters, copies of parameters in the plan of a

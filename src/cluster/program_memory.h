@@ -26,8 +26,8 @@ ProgramPoint program_point(const ResolvedPoint& given, Program program, SharePla
 // the configuration before as_program().
 std::optional<double> memory_excess(const RunConfig& config, Program program, SharePlans& plans);
 
-// Replaces the memory of laptime's plan with that of one.rank, which must have a value. For a planned point, also
-// replaces whether it fits and, if not, whether recomputation makes it fit.
+// Replaces the memory of laptime's plan with that of one.rank, which must have a value, and whether the point fits. For
+// a planned point that does not fit, also replaces whether recomputation makes it fit.
 void set_memory(const ResolvedPoint& given, const ProgramPoint& one, SharePlans& plans, PlannedPoint& planned);
 void set_memory(const ResolvedPoint& given, const ProgramPoint& one, Explanation& explanation);
 

@@ -26,8 +26,8 @@ void SampleSeries::add(Timeline step) {
 }
 
 // A batch has enough steps for their reported parts to fill kShortestSample. If these parts are a small fraction of the
-// steps, such a batch could take far longer than the budget, which is checked only between batches. A batch therefore
-// takes at most about ten times kShortestSample.
+// steps, such a batch could take far longer than the budget, which is checked only between batches. A batch of
+// several steps therefore takes at most about ten times kShortestSample.
 void SampleSeries::choose_batch(Seconds reported, Seconds whole) {
   constexpr double kMostTimes = 10;
   sampling_.steps_per_sample =

@@ -35,7 +35,7 @@ bool has_slowed_down(const Sampling& sampling);
 // Number of denormal elements; 0 unless `dtype` is a floating-point type.
 int64_t count_denormals(std::span<const std::byte> values, DType dtype);
 
-// Number of denormal values in all parameters and optimizer states at present.
+// The current number of denormal values in all parameters and optimizer states.
 int64_t count_denormals(const Executor& executor);
 
 }  // namespace laptime

@@ -116,7 +116,7 @@ std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
   const Json* const named = line.find(kPhases);
   if (named == nullptr || named->is_null()) return phases;
   const auto timed = mapped<std::string_view>(kTimedPhases, [](Phase phase) { return name_of(phase); });
-  if (!named->is_object()) reject_value(kPhases, "an object of names and nanoseconds", *named);
+  if (!named->is_object()) reject_value(kPhases, "an object that maps phase names to nanoseconds", *named);
   for (const auto& [name, value] : named->items()) {
     if (const std::string meant = did_you_mean(name, timed); !meant.empty() && !timed_phase(name))
       throw Error::format("unknown phase {}{}", quote(name), meant);

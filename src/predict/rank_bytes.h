@@ -10,8 +10,8 @@
 
 namespace laptime {
 
-// Bytes that one micro-batch allocates and frees on a rank: activations and, if the bytes come from a plan, gradients
-// of values outside the layers and the 16-bit copies of parameters that do not outlive the step.
+// Bytes of the activations that one micro-batch allocates and frees on a rank. Bytes from a plan also include gradients
+// of values outside the layers, and 16-bit copies of parameters that are freed within the step.
 struct PlannedActivations {
   double layer = 0;            // kept by each layer from forward to backward
   double working = 0;          // peak bytes beyond what all layers keep, while a layer runs
@@ -37,7 +37,7 @@ struct StoredTypes {
   double logit_bytes = 10;         // per logit at the peak of the loss; 0: the loss is computed tile by tile
   bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
   bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
-  bool balances_stages = false;    // pipeline ranks get equal work of layers and head, not equal numbers of layers
+  bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by number
   double live_parameters = 0;  // number of gathered parameters kept for reuse; 0: those of two layers and the embedding
   double gathered_bytes = 0;   // per gathered parameter; 0: as many as per activation
   bool reduces_once = false;   // each rank adds up whole gradients and reduces them once per step

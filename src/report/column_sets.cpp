@@ -299,7 +299,7 @@ std::vector<ColumnWord> column_words() {
   }
   for (const ColumnSet& set : column_sets()) {
     for (const Column& column : set.columns())
-      add(column.title, name_of(column.unit), fmt::format("a header of --columns {}", set.name));
+      add(column.title, name_of(column.unit), fmt::format("a header in --columns {}", set.name));
   }
   return words;
 }

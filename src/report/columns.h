@@ -29,9 +29,9 @@ std::span<const RatioColumn> ratio_columns();
 
 // The source that a column name refers to. A source is the tag of a metric ("tokens_per_second"), a key of the schema
 // or of the configuration ("d_model"), a dotted path ("time.step.median", "loss.values.0"), a statistic of a phase's
-// time ("forward:mean") or of the row's time (":mean"), or a computed value ("model", "=steps"). Of several sources
-// joined by '|' ("mfu"), the first with a value is used. Short names ("ctx") and the headers of tables ("tokens/s",
-// "median (95 % interval)", "Min (s)") resolve to their sources; other names are returned unchanged.
+// time ("forward:mean") or of the row's time (":mean"), or a computed value ("model", "=steps"). A name may stand for
+// several sources, joined by '|'; the first with a value is used ("mfu"). Short names ("ctx") and the headers of tables
+// ("tokens/s", "median (95 % interval)", "Min (s)") resolve to their sources; other names are returned unchanged.
 std::string resolved_column(std::string_view name);
 
 // The canonical spelling of `value` if the column is an option (dtype "bf16": "bfloat16"); otherwise `value`.

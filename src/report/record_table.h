@@ -93,7 +93,7 @@ class AttentionTable {
 // Writes everything at once; writes nothing if there are no records. Throws Error for an unknown column.
 void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
 
-// Writes Markdown, with the parts that the rows share below the table.
+// Writes a Markdown table; the settings that all rows share stand below it.
 void markdown(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
 
 }  // namespace laptime

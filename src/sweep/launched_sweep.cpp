@@ -193,7 +193,7 @@ class Attempts {
   StopSignals& signals_;
   const LaunchCallbacks& callbacks_;
   std::deque<Attempt> waiting_;
-  std::vector<Attempt> running_;  // in the order of their starts
+  std::vector<Attempt> running_;  // in the order in which they started
   int stops_ = 0;                 // number of signals handled so far
 };
 

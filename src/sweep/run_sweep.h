@@ -28,7 +28,7 @@ struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
-  bool is_part_of_supported = false;           // part of a sweep that has supported points elsewhere: may have none
+  bool is_part_of_supported = false;           // of a sweep with supported points; may have none itself
   TraceRequest trace{};                        // what to trace for every point, in addition to samples
   bool keeps_traces = true;                    // store traces with the records
   std::optional<Launcher> launcher{};          // runs points on other machines; none: points run on this machine

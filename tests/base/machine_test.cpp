@@ -87,7 +87,7 @@ TEST(Machine, ParsesServerProcFiles) {
             "avx512_bf16");
 }
 
-TEST(Machine, NamesTheCoresOfAHybridProcessor) {
+TEST(Machine, ListsTheKindsOfCoresOfAHybridProcessor) {
   const FakeRoot root;
   write_server(root);
   root.write("sys/devices/cpu_core/cpus", "0-15\n");

@@ -28,7 +28,7 @@ TEST(ChangePoints, FindLevelChanges) {
   EXPECT_EQ(find_change_points(series, 0.01), (std::vector<size_t>{12, 21}));
 }
 
-// The medians on both sides of either change are nearly equal, because most figures of each side have the usual level.
+// The medians before and after either change are nearly equal, because most figures on both sides are near 1.0.
 TEST(ChangePoints, FindATemporaryChange) {
   RandomSamples random(3);
   const std::vector<double> series =

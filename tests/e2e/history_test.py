@@ -66,7 +66,7 @@ class History(ProgramTest):
         self.assertIn("0 points", done.stderr)
         self.assert_ok(self.bench(*MEASURED))
         self.assert_ok(self.bench(*MEASURED))
-        self.assertIn("1 point with only records of one build", self.history().stderr)
+        self.assertIn("1 point with records of one build only", self.history().stderr)
         self.assertIn("over 2 records: too few to find a change", self.history("--each-record").stdout)
         self.assertIn("0 of 3 records match", self.history("model = nosuch").stderr)
 

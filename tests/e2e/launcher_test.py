@@ -47,7 +47,7 @@ class Launcher(LauncherTest):
         self.assert_ok(again)
         self.assertEqual(len(self.sweep_of(joined)), POINTS)
 
-    def test_a_part_keeps_its_invalid_points(self):
+    def test_each_part_of_a_sweep_stores_its_invalid_points(self):
         words = ["bench", "--d-model", "32", "--device", "roofline:h100", *ONE_STEP]
         invalid = "5,7"  # numbers of heads that do not divide d_model
         stores = [self.folder / f"part{k}.sqlite" for k in (1, 2, 3)]
@@ -143,7 +143,8 @@ class LostPoints(LauncherTest):
 
     def test_a_lost_retry_keeps_the_first_result(self):
         starts = self.folder / "starts"
-        launcher = f"sh -c 'echo >> {starts}; test $(wc -l < {starts}) -gt 2 && exit 7; exec \"$@\"' sh"  # retry fails
+        # The first start is the probe, the third the retry.
+        launcher = f"sh -c 'echo >> {starts}; test $(wc -l < {starts}) -gt 2 && exit 7; exec \"$@\"' sh"
         sweep = self.start("bench", *LONG, "--store", self.store, "--launcher", launcher)
         os.kill(self.parent_of(self.busy_point()), signal.SIGTERM)
         _, errors = sweep.communicate(timeout=60)

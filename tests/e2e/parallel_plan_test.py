@@ -124,7 +124,7 @@ class ParallelPlan(ProgramTest):
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),
                                (["--ranks", "8", "--shard", "all", "--device", "h100"], "--shard"),
                                (["--ranks", "8", "--pass", "inference", "--device", "h100"], "--pass inference"),
-                               (["--ranks", "8", "--accumulate", "--device", "h100"], "--ranks cannot be combined with --accumulate"),
+                               (["--ranks", "8", "--accumulate", "--device", "h100"], "--ranks excludes --accumulate"),
                                (["--ranks", "8", "--epochs", "1", "--device", "h100"], "--epochs needs --data"),
                                (["--ranks", "8", "--tokens", "1B", "--price", "2", "--device", "h100"], "--price-file"),
                                (["--device", "h100", "--ranks", "8", "--largest"], "--ranks excludes --largest"),

@@ -132,7 +132,7 @@ TEST(ModelSummary, ForwardFlopsMatchPublishedNumbers) {
   }
 }
 
-TEST(ModelSummary, AttentionModelHasTwoProductsOverAllPositions) {
+TEST(ModelSummary, AttentionModelCountsBothProductsWithoutTheMask) {
   const ModelConfig bare = resolved_model({{"model", "attention"}, {"d-model", "16"}, {"context", "32"}});
   EXPECT_EQ(parameter_count(bare), 0);
   EXPECT_EQ(forward_flops(bare), int64_t{4} * 8 * 32 * 32 * 16);

@@ -221,7 +221,7 @@ TEST(Page, SharedRowOfSmallKernelsHasTheBoundOfItsSum) {
   EXPECT_EQ(kernels[1]["bound"], "compute");
 }
 
-TEST(Page, TraceOfThePassBackwardTakesAsLongAsForwardAndBackward) {
+TEST(Page, TraceOfABackwardPassIncludesTheTimeOfForward) {
   PageInput input{{made_record("128", "float32", "eager", {{"forward", 1}, {"backward", 2}})}, {timed_trace()}};
   input.records.front().config.json()["pass"] = "backward";
   const nlohmann::ordered_json page = data_of(input);
@@ -300,7 +300,7 @@ TEST(Page, MarksPredictionsBesideMeasurements) {
   EXPECT_EQ(page["points"][3]["name"], "planned (predicted)");
 }
 
-TEST(Page, NamesOptionsOfPointsThatShareALabel) {
+TEST(Page, AddsDifferingOptionsToASharedLabel) {
   PageInput input = five_points();
   for (Record& record : input.records) record.label = "after";
   input.records[0].label = "before";

@@ -124,7 +124,7 @@ TEST_F(FitRecompute, KeepsAFixedChoiceForAnyMemoryBound) {
   EXPECT_EQ(fitted.advice, "");
 }
 
-TEST_F(FitRecompute, RecomputesCheapOpsOnAGpuOnlyToFit) {
+TEST_F(FitRecompute, GpuRecomputesCheapOpsOnlyIfTheStepDoesNotFit) {
   const Options compiled{{"recompute", "none"}, {"mode", "compile"}};
   const RunConfig config = config_with(compiled);
   const int64_t without = make_plan(lowered_graph(config, recompute_rule(config)), choose_).predicted_peak_bytes();

@@ -68,7 +68,7 @@ TEST(RecordTable, ShowsTheRequestedKindOfMfu) {
   EXPECT_THAT(table(records, {.mfu = "mfu_6n"}), Not(HasSubstr("of peak")));  // the number of parameters is unknown
 }
 
-TEST(RecordTable, NoFormatHasControlBytes) {
+TEST(RecordTable, NoFormatEmitsControlCharacters) {
   const std::vector<Record> records = stored_records();
   for (const std::string& text :
        {table(records, {}), markdown(records), csv(records), csv(records, "all"), json(records)}) {
@@ -372,7 +372,7 @@ TEST(OtherSystem, IsNamedInEveryTable) {
     EXPECT_THAT(markdown(records, columns), HasSubstr("jax")) << columns;
     EXPECT_THAT(table(std::span(records).first(1), {}, columns), Not(HasSubstr("jax"))) << columns;
   }
-  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("system jax"));  // equal settings: the row needs its name
+  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("system jax"));  // the rows differ only in their system
   EXPECT_THAT(table(std::span(records).last(1), {.verbose = true}), HasSubstr("jax 0.10.2"));
 }
 

@@ -71,7 +71,7 @@ class FitMachines(unittest.TestCase):
         for machine in ("epyc-9554", "m4"):
             self.assertFalse(fit_machines.is_fitted({**RUN, "machine": machine}, set()))
 
-    def test_finds_unsteady_lines_in_each_file(self):
+    def test_finds_times_without_warmup_or_with_a_large_spread(self):
         texts = {"mine.csv": "warmup,time_s,std_s\n1,2,0.1\n0,2,\n1,2,0.5\n1,,\n", "clusters.csv": "id,value\na,1\n",
                  "mine.json": '[{"warmup": 0}]\n'}
         found = {}

@@ -93,7 +93,7 @@ std::string editions(size_t width) {
          note("The editions define different models under the same names, so their times cannot be compared.", width);
 }
 
-// Sets of columns, followed by every column that has a name.
+// Lists the sets of columns, then every column name that --columns, --sort and filters accept.
 std::string columns(size_t width) {
   constexpr std::string_view kMore =
       "Every name can be used in --columns, --sort and filters, in quotes if it has spaces or brackets: laptime show "

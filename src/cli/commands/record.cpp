@@ -34,7 +34,7 @@ OptionRow as_described(OptionRow row) {
   if (row.option.flag == "model") row.fallback = "none, so the model is unknown";
   if (row.option.flag == "context" || row.option.flag == "batch") row.fallback = "none; required with --model";
   if (row.option.flag == "device") {
-    row.option.help = "device that runs the steps; the share of the peak is reported only for the CPU";
+    row.option.help = "device that runs the steps; the fraction of the peak FLOP/s is reported only for the CPU";
     row.option.value = "auto|cpu|cuda";
   }
   return row;

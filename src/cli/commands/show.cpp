@@ -73,7 +73,7 @@ ExitCode run_history(const HistoryCommand& command) {
   if (const std::string none = selected.why_none(); !none.empty()) {
     print_message(none);
   } else if (answers.empty()) {
-    print_message(fmt::format("{} with only {}; a history needs {}", counted(single, "point"),
+    print_message(fmt::format("{} with {} only; a history needs {}", counted(single, "point"),
                               command.options.each_record ? "one record" : "records of one build",
                               command.options.each_record ? "two" : "two builds, or --each-record"));
   }

@@ -71,7 +71,7 @@ class Gpt {
     for (size_t layer = 0; layer < blocks_.size(); ++layer) {
       if (edition_.is_of_library && layer > 0) build_.hold(x, "hidden_states");
       const auto scope = build_.layer(static_cast<int64_t>(layer));
-      std::optional<ModelBuilder::Framed> function;  // a function's variables are freed when the function ends
+      std::optional<ModelBuilder::Framed> function;  // a Python function, whose variables are freed when it returns
       if (edition_.is_of_library) function.emplace(build_, build_.function("layer"));
       const Block& block = blocks_[layer];
       if (model_.parallel_residual) {
@@ -215,7 +215,7 @@ class Gpt {
   ValueId attention(size_t layer, ValueId y) {  // (B, T, C) -> (B, T, C)
     const Attention& module = blocks_[layer].attention;
     std::string outer = build_.current.frame;
-    std::optional<ModelBuilder::Framed> function;  // a function's variables are freed when the function ends
+    std::optional<ModelBuilder::Framed> function;  // a Python function, whose variables are freed when it returns
     if (edition_.is_of_library) function.emplace(build_, build_.function("attn"));
     const auto scope = build_.scope("attn");
     const Shape shape = build_.shape(y);
