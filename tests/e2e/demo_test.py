@@ -76,7 +76,7 @@ class Demo(ProgramTest):
             self.assertEqual(row["float16"] is None, row["largest"] >= 300, row)
             self.assertLess(row["bfloat16"], 1e-2)
             self.assertLess(row["float16_kernel"], 1e-3, "statistics in float32 do not overflow")
-        self.assertIn("of 300 on", self.conclusions)
+        self.assertIn("is 300:", self.conclusions)
 
     def test_fits_a_narrow_terminal_and_errors_list_the_demos(self):
         for name in ("accumulate", "autocast", "layernorm"):
