@@ -66,8 +66,8 @@ std::string doubt(const std::vector<Record>& processes) {
   std::vector<std::string> faults;
   if (drifting > 0) faults.emplace_back("did not reach a steady state");
   if (unstable > 0) faults.emplace_back("are unstable");
-  return fmt::format("according to their verdicts, {} of {} records {}; measure again on a quieter machine",
-                     drifting + unstable, processes.size(), joined(faults, " or "));
+  return fmt::format("according to their verdicts, {} of {} records {}", drifting + unstable, processes.size(),
+                     joined(faults, " or "));
 }
 
 // Sets the pair's word and reason, unless an earlier call has set them.
@@ -123,10 +123,12 @@ StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error,
                  fmt::format("fewer than {} samples; measure more steps, or measure the points several times",
                              kFewestForInterval));
   }
-  for (const auto& [side, point] : {std::pair{"B", &b}, std::pair{"A", &a}}) {
+  std::vector<std::string> doubts;
+  for (const auto& [side, point] : {std::pair{"A", &a}, std::pair{"B", &b}}) {
     if (const std::string why = doubt(point->processes); !why.empty())
-      set_unjudged(pair, "undecided", fmt::format("{}: {}", side, why));
+      doubts.push_back(fmt::format("{}: {}", side, why));
   }
+  if (!doubts.empty()) set_unjudged(pair, "undecided", joined(doubts, "; ") + "; measure again on a quieter machine");
   return pair;
 }
 

@@ -46,15 +46,16 @@ std::string fit_words(const ParallelPlan& plan) {
 
 Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& query) {
   const bool names_points = std::ranges::any_of(plans, [](const ParallelPlan& plan) { return !plan.point.empty(); });
-  Table table{.name = "parallel",
-              .columns = columns_from(
-                  std::string(names_points ? "<point=point; " : "") +
-                  "<device=device; ranks=ranks; <layout=layout; step_s=step; low_s; high_s; "
-                  "tokens_per_second=tokens/s; exposed_share=exposed@2; bubble_share=bubble@2; training_s=training" +
-                  std::string(query.tokens ? "" : "@1") +
-                  "; cost=cost@1; peak_bytes=GPU; parameters_bytes=parameters@4; gradients_bytes=gradients@4; "
-                  "optimizer_bytes=optimizer@4; gathered_bytes=gathered@4; activations_bytes=activations@4; "
-                  "loss_bytes=loss@4; framework_bytes=framework@4; <fits=fits; <remedy")};
+  Table table{
+      .name = "parallel",
+      .columns = columns_from(
+          std::string(names_points ? "<point=point; " : "") +
+          "<device=device; ranks=ranks; <layout=layout; step_s=step; low_s; high_s; "
+          "tokens_per_second=tokens/s; exposed_share=exposed@2; bubble_share=bubble@2; training_s=training" +
+          std::string(query.tokens ? "" : "@1") + "; cost=cost" + (query.sort == ParallelSort::kCost ? "" : "@1") +
+          "; peak_bytes=GPU; parameters_bytes=parameters@4; gradients_bytes=gradients@4; "
+          "optimizer_bytes=optimizer@4; gathered_bytes=gathered@4; activations_bytes=activations@4; "
+          "loss_bytes=loss@4; framework_bytes=framework@4; <fits=fits; <remedy")};
   const auto bytes = [](double number) { return Json(static_cast<int64_t>(number)); };
   for (const ParallelPlan& plan : plans) {
     std::vector<TableCell> cells;

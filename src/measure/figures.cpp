@@ -36,6 +36,9 @@ constexpr double kAnotherArithmetic = 1.5;
 constexpr const char* kAbovePeak =
     "the FLOP count includes masked attention, which kernels skip, or the clock was higher than when the peak was "
     "measured";
+constexpr double kImpossible = 3;  // masked attention accounts for less than a factor of 2
+constexpr const char* kFarAbovePeak =
+    "no program is that fast: check that times are nanoseconds of whole steps, and the model and batch";
 
 // The device also uses energy between steps. Energy per step is known only if steps fill this share of the time.
 constexpr double kEnergyInSteps = 0.95;
@@ -177,7 +180,8 @@ void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& 
   record.flops.peak_datasheet = work.datasheet_flops;
   if (record.flops.peak_measured)
     record.flops.mfu_measured = *record.flops.model_flops_per_second / *record.flops.peak_measured;
-  if (record.flops.mfu_measured.value_or(0) > 1) record.flops.above_peak = kAbovePeak;
+  if (const double mfu = record.flops.mfu_measured.value_or(0); mfu > 1)
+    record.flops.above_peak = mfu > kImpossible ? kFarAbovePeak : kAbovePeak;
   if (record.flops.peak_datasheet)
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }

@@ -194,6 +194,8 @@ std::string print(const Explanation& explanation, ExplainView view, const TextSt
   if (!explanation.kernels.empty()) add(ExplainView::kKernels, kernels_text(explanation, width));
   if (const std::string threads = threads_text(explanation, width); !threads.empty())
     add(ExplainView::kThreads, threads);
+  else if (view == ExplainView::kThreads)
+    say("no bounds on the speed-up: they are known for kernels of a CPU only");
   if (explanation.memory) add(ExplainView::kMemory, memory_text(*explanation.memory, explanation.recompute, width));
   if (view == ExplainView::kSummary) say("more: --view parameters, composites, kernels, threads, memory, all");
   return text;
