@@ -78,21 +78,27 @@ std::string sentence_of(double ratio, Difference difference, double margin, cons
   return fmt::format("{}: {:.3f} times the time of A ({})", verdict, ratio, sure);
 }
 
+// "99 % interval 1.021 to 1.047, "; empty for predictions, which are the same each time.
+std::string interval_words(double confidence, const std::optional<Interval>& interval) {
+  if (interval && interval->low == interval->high) return "";
+  return fmt::format("{:.4g} % interval {}, ", 100 * confidence, interval_text(interval));
+}
+
 // "B is slower: 1.034 times the time of A (99 % interval 1.021 to 1.047, 12 rounds)".
 std::string difference_sentence(const PairedRatio& ratio, double margin) {
   if (!ratio.interval) {
     return fmt::format("undecided: {:.3f} times the time of A ({} too few; an interval needs {})", ratio.ratio,
                        ratio.rounds == 1 ? "1 round is" : fmt::format("{} rounds are", ratio.rounds), kFewestRounds);
   }
-  const std::string sure = fmt::format("99 % interval {}, {} rounds", interval_text(ratio.interval), ratio.rounds);
+  const std::string sure = fmt::format("{}{} rounds", interval_words(0.99, ratio.interval), ratio.rounds);
   return sentence_of(ratio.ratio, ratio.difference(margin), margin, sure);
 }
 
 std::string pair_sentence(const StoredPair& pair, double margin, double confidence) {
   if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
   const std::string sure =
-      fmt::format("{:.4g} % interval {}, {} and {} process{}", 100 * confidence, interval_text(pair.interval),
-                  pair.a_processes, pair.b_processes, std::max(pair.a_processes, pair.b_processes) == 1 ? "" : "es");
+      fmt::format("{}{} and {} process{}", interval_words(confidence, pair.interval), pair.a_processes,
+                  pair.b_processes, std::max(pair.a_processes, pair.b_processes) == 1 ? "" : "es");
   if (pair.unjudged.empty()) return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
   return fmt::format("{}: {:.3f} times the time of A{}, but {}", pair.unjudged, *pair.ratio,
                      pair.interval ? fmt::format(" ({})", sure) : "", pair.reason);
