@@ -2,7 +2,6 @@
 #include "cluster/program_memory.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/units.h"
@@ -34,7 +33,7 @@ bool recomputes(const ParallelPlan& plan) { return plan.run.step.checkpointing =
 
 std::string recompute_of(const ParallelPlan& plan) { return recomputes(plan) ? "block" : "none"; }
 
-int64_t whole_bytes(double bytes) { return std::llround(std::floor(bytes)); }
+int64_t whole_bytes(double bytes) { return static_cast<int64_t>(bytes); }
 
 // Why the step does not fit; empty if it does.
 std::string shortage_of(const ParallelPlan& plan) {

@@ -36,6 +36,13 @@ constexpr std::array kPresets{
 };
 // clang-format on
 
+// "https://huggingface.co/meta-llama/Llama-3.2-1B" without the host.
+std::string_view without_host(std::string_view word) {
+  for (const std::string_view prefix : {"https://", "huggingface.co/"})
+    if (word.starts_with(prefix)) word.remove_prefix(prefix.size());
+  return word;
+}
+
 }  // namespace
 
 std::span<const ModelPreset> model_presets() { return kPresets; }
@@ -72,13 +79,6 @@ std::string_view known_name(std::string_view word) {
   }
   const KnownModel* const model = find_known_model(word);
   return model == nullptr ? "" : model->name;
-}
-
-// "https://huggingface.co/meta-llama/Llama-3.2-1B" without the host.
-std::string_view without_host(std::string_view word) {
-  for (const std::string_view prefix : {"https://", "huggingface.co/"})
-    if (word.starts_with(prefix)) word.remove_prefix(prefix.size());
-  return word;
 }
 
 std::string canonical_model_name(std::string_view where, std::string_view word) {

@@ -31,6 +31,7 @@
 #include "sweep/child_messages.h"
 #include "sweep/pipe.h"
 #include "sweep/program_end.h"
+#include "sweep/start_program.h"
 
 namespace laptime {
 namespace {
@@ -406,8 +407,8 @@ PointResult run_in_child(const Record& described, const PointBody& body, const C
     if (child == 0) run_as_child(body, messages.writing(), output.writing(), parent);
   }
   if (child < 0) {
-    const std::string reason = fmt::format(
-        "the system could not create a process ({}); end other programs, or raise `ulimit -u`", std::strerror(errno));
+    const std::string reason =
+        fmt::format("the system could not create a process ({}); {}", std::strerror(errno), kMoreProcesses);
     return errno == ENOMEM ? make_out_of_memory(observed, available, reason)
                            : make_result(observed, Status::kFailed, reason);
   }

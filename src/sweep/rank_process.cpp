@@ -22,6 +22,7 @@
 #include "sweep/child_messages.h"
 #include "sweep/pipe.h"
 #include "sweep/rank_messages.h"
+#include "sweep/start_program.h"
 
 namespace laptime {
 namespace {
@@ -130,8 +131,7 @@ RankPipes start_rank_0(const std::string& started_as) {
   if (pipe(requests.data()) != 0 || pipe(messages.data()) != 0) throw Error("cannot open pipes; raise `ulimit -n`");
   const pid_t process = fork();
   if (process < 0)
-    throw Error::format("the system could not create a process ({}); end other programs, or raise `ulimit -u`",
-                        std::strerror(errno));
+    throw Error::format("the system could not create a process ({}); {}", std::strerror(errno), kMoreProcesses);
   if (process == 0) {
     close(requests[1]);
     close(messages[0]);

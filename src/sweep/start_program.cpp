@@ -60,8 +60,7 @@ pid_t start_program(std::vector<std::string> words, const ProgramStreams& stream
     return forked;
   }();
   if (child < 0)
-    throw Error::format("cannot start {} ({}); end other programs, or raise `ulimit -u`", quote(words.front()),
-                        std::strerror(errno));
+    throw Error::format("cannot start {} ({}); {}", quote(words.front()), std::strerror(errno), kMoreProcesses);
   problem.close_writing();
   int error = 0;
   ssize_t count = 0;

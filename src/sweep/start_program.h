@@ -9,6 +9,9 @@
 
 namespace laptime {
 
+// Advice for an error if the system cannot create a process.
+inline constexpr const char* kMoreProcesses = "end other programs, or raise `ulimit -u`";
+
 struct ProgramStreams {
   int input = -1;  // -1: the standard input of this process
   int output = -1;
